@@ -1,5 +1,5 @@
 //! Owns the running of plans on tensors: claims on what they read and write, and whether a result may go
-//! straight to its target. It does not decide what is fused or hoisted (`plan`). Where elements lie
+//! straight to its target. It does not decide what is fused or hoisted (`plan`). Where elements are
 //! (`elements`), what is done to a row of them (`body`) and who runs which part (`schedule`) are its three
 //! questions.
 
@@ -36,23 +36,23 @@ pub(crate) fn evaluate(expr: &Expr) -> Result<Tensor> {
 pub(crate) fn run(plan: &Plan) -> Result<Tensor> {
     match inline::run_plan(plan) {
         Some(result) => Ok(result),
-        None => run_at_length(plan),
+        None => run_with_claims(plan),
     }
 }
 
-fn run_at_length(plan: &Plan) -> Result<Tensor> {
-    Ok(run_all_at_length(plan)?.swap_remove(0))
+fn run_with_claims(plan: &Plan) -> Result<Tensor> {
+    Ok(run_all_with_claims(plan)?.swap_remove(0))
 }
 
 /// Runs a plan of any number of results, each into memory of its own.
 pub(crate) fn run_all(plan: &Plan) -> Result<Vec<Tensor>> {
-    if plan.passes.results.len() == 1 { Ok(vec![run(plan)?]) } else { run_all_at_length(plan) }
+    if plan.passes.results.len() == 1 { Ok(vec![run(plan)?]) } else { run_all_with_claims(plan) }
 }
 
-fn run_all_at_length(plan: &Plan) -> Result<Vec<Tensor>> {
+fn run_all_with_claims(plan: &Plan) -> Result<Vec<Tensor>> {
     let mut memory = claim(plan, None)?;
     let mut results: Vec<Tensor> = Vec::with_capacity(plan.passes.results.len());
-    let slots = asking(!memory.is_brief(), || steps::run(plan, &mut memory, None))?;
+    let slots = interruptible(&mut memory, |memory| steps::run(plan, memory, None))?;
     drop(memory);
     for (index, result) in share(plan, slots).into_iter().enumerate() {
         // An expression that was given twice has been computed once.
@@ -65,9 +65,9 @@ fn run_all_at_length(plan: &Plan) -> Result<Vec<Tensor>> {
     Ok(results)
 }
 
-/// Runs what may be asked whether to go on, unless it holds brief claims: no foreign code runs beside those.
-fn asking<R>(asks: bool, work: impl FnOnce() -> R) -> R {
-    if asks { work() } else { interrupt::put_off(work) }
+/// Runs work that an interrupt ends, unless it holds brief claims: no foreign code runs beside those.
+fn interruptible<R>(memory: &mut Access, work: impl FnOnce(&mut Access) -> R) -> R {
+    if memory.is_brief() { interrupt::put_off(|| work(memory)) } else { work(memory) }
 }
 
 /// Evaluates into an existing tensor, whose shape and dtype stay.
@@ -87,20 +87,20 @@ pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
     let plan = Plan::into_layout(&expr, out.layout())?;
     if writes_over_what_it_has_read(&plan, out) {
         let mut memory = claim(&plan, Some(out))?;
-        return asking(!memory.is_brief(), || steps::run(&plan, &mut memory, Some(out))).map(drop);
+        return interruptible(&mut memory, |memory| steps::run(&plan, memory, Some(out))).map(drop);
     }
     // The result is computed first, then copied. The target is claimed all the while, so that both are one
     // write.
     let plan = Plan::new(&expr)?;
     let mut memory = claim(&plan, Some(out))?;
-    asking(!memory.is_brief(), || {
-        let result = share(&plan, steps::run(&plan, &mut memory, None)?).swap_remove(0);
+    interruptible(&mut memory, |memory| {
+        let result = share(&plan, steps::run(&plan, memory, None)?).swap_remove(0);
         let copy = Plan::into_layout(&Expr::from(&result.expect("a plan has a result")), out.layout())?;
         // No other operation has the result. After a fork its memory may still name the parent's process:
-        // then it is claimed the long way, which finds no claim to wait for.
+        // then it is claimed as other memory is, without any claim to wait for.
         let own = || copy.leaves.iter().map(|leaf| leaf.tensor.claim(false));
         memory.add(Access::brief(own()).map_or_else(|| Access::wait(own(), None), Ok)?);
-        steps::run(&copy, &mut memory, Some(out)).map(drop)
+        steps::run(&copy, memory, Some(out)).map(drop)
     })
 }
 
@@ -140,7 +140,7 @@ fn share(plan: &Plan, mut slots: steps::Slots) -> Vec<Option<Tensor>> {
     plan.passes.results.iter().map(tensor).collect()
 }
 
-/// Permission for a plan: brief if the plan is short and nobody uses any of its tensors.
+/// Permission for a plan: brief if the plan is short and no other operation uses any of its tensors.
 fn claim(plan: &Plan, target: Option<&Tensor>) -> Result<Access> {
     if target.is_some_and(|target| !target.is_writable()) {
         return Err(Error::ReadOnly);

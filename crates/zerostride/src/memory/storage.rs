@@ -153,13 +153,6 @@ impl<'a, const N: usize> Reading<'a, N> {
 pub(crate) struct Rewriting<'a>(&'a Storage);
 
 impl Rewriting<'_> {
-    /// All bytes.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: as for `Reading::bytes`; this is the only permission, and to write with it takes
-        // `&mut self`.
-        unsafe { std::slice::from_raw_parts(self.0.start().as_ptr(), self.0.len()) }
-    }
-
     /// All bytes, for writing; it counts as a write.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         self.0.version.fetch_add(1, Ordering::AcqRel);

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use zerostride_ops::{DType, Effort, Inferred, Op};
 
 use super::program::{GRAIN_ELEMENTS, Instruction, Program, Work, distinct};
-use crate::num_threads;
+use crate::{num_threads, threads};
 
 /// Picoseconds to move a byte between a core's cache and its registers; written bytes count twice, since they
 /// go both ways.
@@ -112,7 +112,13 @@ impl Cost {
 
     /// Whether a part of that many elements is work enough for threads that sleep.
     pub(crate) fn is_long(self, elements: usize) -> bool {
-        self.nanos / self.elements.div_ceil(elements.max(1)).max(1) >= LONG_NANOS
+        self.effort(elements) == threads::Effort::Long
+    }
+
+    /// How much work a part of that many elements is for threads.
+    pub(crate) fn effort(self, elements: usize) -> threads::Effort {
+        let nanos = self.nanos / self.elements.div_ceil(elements.max(1)).max(1);
+        if nanos >= LONG_NANOS { threads::Effort::Long } else { threads::Effort::Short }
     }
 }
 
@@ -182,6 +188,7 @@ mod tests {
     fn sleeping_threads_are_called_for_long_work() {
         let x = Tensor::ones(&[1 << 20]).unwrap();
         let cost = cost(&(&x + &x));
-        assert!(cost.is_long(1 << 20) && !cost.is_long(1 << 16));
+        let efforts = [1 << 20, 1 << 16].map(|elements| cost.effort(elements));
+        assert_eq!(efforts, [threads::Effort::Long, threads::Effort::Short]);
     }
 }

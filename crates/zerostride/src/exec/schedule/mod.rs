@@ -5,4 +5,5 @@ mod blocks;
 mod folded;
 pub(crate) mod inline;
 mod panels;
+mod size;
 pub(super) mod steps;

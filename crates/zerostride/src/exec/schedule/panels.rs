@@ -7,6 +7,7 @@ use zerostride_kernels::{Chain, Stores, fence};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides};
 
+use super::size::Size;
 use crate::Result;
 use crate::exec::body::{Compiled, LoadKind, Machine};
 use crate::exec::cache;
@@ -14,7 +15,7 @@ use crate::exec::elements::{Input, Operand, Share, Window, Writer, Written};
 use crate::fork::OnceLock;
 use crate::memory::Block;
 use crate::plan::{Cost, Instruction, Load, Program, RowForm, Source, TILE_ELEMENTS, Walk};
-use crate::threads::{Effort, crew};
+use crate::threads::crew;
 
 /// The most parts that a large loop is divided into.
 const MOST_PARTS: usize = 64;
@@ -123,7 +124,7 @@ impl<'p> MapStep<'p> {
             self.machine = Some(worker.machine);
             return done;
         }
-        let effort = if cost.is_long(part.numel()) { Effort::Long } else { Effort::Short };
+        let effort = cost.effort(part.numel());
         crew::for_each_of(effort, shares, || worker(new_machine()), |worker, share| worker.run(share, stores))
     }
 }
@@ -140,7 +141,7 @@ pub(in crate::exec) struct InCache {
 pub(in crate::exec) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Option<&'p InCache> {
     let make = || {
         let is_copy = matches!(program.instructions[..], [Instruction::Load(_)]);
-        if is_copy || Cost::new(program, shape).is_divided() {
+        if is_copy || Size::of(Cost::new(program, shape)) > Size::Small {
             return None;
         }
         let compiled = |is_one: &dyn Fn(&Load) -> bool| {

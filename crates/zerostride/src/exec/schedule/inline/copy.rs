@@ -10,6 +10,7 @@ use super::{Value, reading, share_out};
 use crate::Tensor;
 use crate::exec::cache;
 use crate::exec::elements::ElementSlice;
+use crate::exec::schedule::size::Size;
 use crate::memory::Fresh;
 use crate::plan::Cost;
 
@@ -21,7 +22,7 @@ pub(super) fn evaluate(value: Value<'_>) -> Option<Tensor> {
     let (dtype, is_dense) = (tensor.dtype(), loops.dense[0]);
     let (item, cost) = (dtype.item_size(), Cost::of_copying(dtype, loops.numel));
     // A plan packs large transposed copies panel by panel.
-    let is_taken = if is_dense { cache::is_memcpy(cost.bytes()) } else { !cost.is_divided() };
+    let is_taken = if is_dense { cache::is_memcpy(cost.bytes()) } else { Size::of(cost) == Size::Small };
     if !is_taken {
         return None;
     }
@@ -57,8 +58,8 @@ pub(crate) fn write(value: Value<'_>, target: &Tensor) -> Option<()> {
     let dims = loops.joined();
     // Contiguous rows are copied here; a plan packs more than a few strided elements.
     let are_rows = matches!(dims.get(), [] | [(_, [0 | 1, 1]), ..]);
-    let is_quick =
-        loops.numel <= GATHERED_ELEMENTS || are_rows && !Cost::of_copying(dtype, loops.numel).is_divided();
+    let is_quick = loops.numel <= GATHERED_ELEMENTS
+        || are_rows && Size::of(Cost::of_copying(dtype, loops.numel)) == Size::Small;
     if !(may_be_written && may_be_read && is_quick) {
         return None;
     }

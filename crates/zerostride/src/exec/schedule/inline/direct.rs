@@ -9,16 +9,12 @@ use zerostride_shape::Strides;
 use super::loops::Loops;
 use super::{AsValue, Row, gather, share_out};
 use crate::exec::body::{Compiled, LoadKind};
-use crate::exec::cache;
 use crate::exec::elements::{ElementSlice, Inside, StridedDims};
 use crate::fork::OnceLock;
 use crate::plan::{Cost, Instruction, Load, Program, Source};
 
 /// Nanoseconds of work on few elements below which it is faster to copy them and to run a kernel.
 const LEAST_NANOS: usize = 100;
-
-/// Nanoseconds beyond which work must be interruptible and claim its operands: a plan does both.
-const MOST_NANOS: usize = 1_000_000;
 
 /// Bytes of a chain's run of registers. A row has at least as many elements where there are several rows, or
 /// half of them where there are many; a part of a row is a multiple.
@@ -27,35 +23,29 @@ const REGISTERS_BYTES: usize = 512;
 /// Rows that are many.
 const MANY_ROWS: usize = 16;
 
-/// The most operands.
-const MOST_OPERANDS: usize = 3;
+/// The most operands of an operation.
+pub(super) const MOST_OPERANDS: usize = 3;
 
 /// An operation by rows.
 pub(super) struct Direct<const N: usize> {
     code: &'static Compiled,
-    row: Row,
+    row: &'static Row,
     cost: Cost,
     /// Elements of a row, then how many rows, then what leads from rows to rows.
     dims: StridedDims<N>,
 }
 
 impl<const N: usize> Direct<N> {
-    /// `None` where there is little to do, where the result would not stay in the caches, where elements do
-    /// not lie in rows or are of other dtypes than the operation computes in, or where no chain has the
-    /// operation.
+    /// `None` where there is little to do, where rows are not contiguous or of other dtypes than the
+    /// operation computes in, or where no chain has the operation.
     pub(super) fn new(
-        row: Row,
+        row: &'static Row,
         cost: Cost,
         values: &[impl AsValue; N],
         loops: &Loops<N>,
     ) -> Option<Direct<N>> {
-        let is_read = |operand: usize| {
-            let value = values[operand].value();
-            value.number().is_some() || value.typed().is_some_and(|typed| typed.dtype == row.read(operand))
-        };
         let is_little = loops.numel <= gather::GATHERED_ELEMENTS && cost.nanos() < LEAST_NANOS;
-        let is_much = cost.nanos() > MOST_NANOS || cache::is_far(cost.bytes());
-        if is_little || is_much || !(0..N).all(is_read) {
+        if is_little || !row.reads(values) {
             return None;
         }
         let dims = loops.joined();
@@ -64,7 +54,7 @@ impl<const N: usize> Direct<N> {
             return None;
         }
         let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
-        let code = code(row.op, row.inferred, N, splats)?;
+        let code = code(row.op, row.inferred, N, splats).filter(|code| code.is_one_chain())?;
         if let Some(&(rows, _)) = dims.get().get(1) {
             let full = REGISTERS_BYTES / row.inferred.compute.item_size();
             let least = if rows < MANY_ROWS { full } else { code.one_chain()?.0.least_len().max(full / 2) };
@@ -123,8 +113,8 @@ pub(super) fn read(op: Op, inferred: Inferred, operand: usize) -> DType {
     if op == Op::Where && operand == 0 { DType::Bool } else { inferred.compute }
 }
 
-/// The chain of an operation on so many operands of the dtype it computes in. Those whose bits are set are
-/// broadcast scalars.
+/// The code of an operation on so many operands, each of the dtype that [`read`] says; those whose bits are
+/// set are broadcast scalars. `None` where that takes a block kernel that wants a condition in another dtype.
 pub(super) fn code(op: Op, inferred: Inferred, operands: usize, splats: usize) -> Option<&'static Compiled> {
     /// By the bits.
     type Codes = [Option<Box<Compiled>>; 1 << MOST_OPERANDS];
@@ -139,16 +129,18 @@ pub(super) fn code(op: Op, inferred: Inferred, operands: usize, splats: usize) -
         let loads = (0..operands).map(|operand| program.push_load(load(operand))).collect();
         let map = Instruction::Map { op, compute: inferred.compute, operands: loads };
         program.result = program.push(map, inferred.result);
+        let is_uniform = program.loads.iter().all(|load| load.dtype == inferred.compute);
         std::array::from_fn(|splats| {
             let kind = |operand| if splats >> operand & 1 == 1 { LoadKind::Splat } else { LoadKind::Vector };
             let kinds: Vec<LoadKind> = (0..operands).map(kind).collect();
-            compiled(&program, &kinds)
+            let code = Compiled::new(&program, &kinds, false);
+            (is_uniform || code.is_one_chain()).then(|| Box::new(code))
         })
     };
     CODES[op as usize][inferred.compute as usize].get_or_init(make)[splats].as_deref()
 }
 
-/// Runs a chain on contiguous elements, as many of each operand.
+/// Runs a chain on contiguous elements, as many of each operand as there are results, or a broadcast scalar.
 pub(super) fn run_dense(code: &Compiled, len: usize, inputs: &[&[u8]], out: &mut [u8]) {
     let loads: SmallVec<[_; MOST_OPERANDS]> = inputs.iter().map(|bytes| Some(Inside::one(bytes))).collect();
     code.run_anywhere(1, len, &loads, out);
@@ -157,9 +149,4 @@ pub(super) fn run_dense(code: &Compiled, len: usize, inputs: &[&[u8]], out: &mut
 /// The load of an operand with contiguous elements.
 pub(super) fn load(operand: usize, dtype: DType) -> Load {
     Load { source: Source::Leaf(operand), dtype, strides: Strides::default(), offset: 0 }
-}
-
-/// The program's code, if it is one chain.
-pub(super) fn compiled(program: &Program, kinds: &[LoadKind]) -> Option<Box<Compiled>> {
-    Some(Compiled::new(program, kinds, false)).filter(Compiled::is_one_chain).map(Box::new)
 }

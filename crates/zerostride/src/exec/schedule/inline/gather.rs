@@ -35,23 +35,35 @@ pub(super) fn elements<'a, const N: usize>(
     tile
 }
 
-/// Any number of elements of an operand, broadcast: in place if they are contiguous or a broadcast scalar,
-/// else a contiguous copy. `None` if there is no memory for it.
+/// Contiguous elements: an operand's own, or copies.
+pub(super) enum InOrder<'a> {
+    Own(&'a [u8]),
+    Copies(Fresh),
+}
+
+impl InOrder<'_> {
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            InOrder::Own(bytes) => bytes,
+            InOrder::Copies(fresh) => fresh.bytes(),
+        }
+    }
+}
+
+/// Any number of elements of an operand, broadcast; the only one of a broadcast scalar. `None` if there is no
+/// memory for copies.
 pub(super) fn in_order<'a, const N: usize>(
     slice: ElementSlice<'a>,
     loops: &Loops<N>,
     operand: usize,
-    copy: &'a mut Option<Fresh>,
-) -> Option<&'a [u8]> {
-    if loops.is_one(operand) {
-        return Some(slice.row(1));
+) -> Option<InOrder<'a>> {
+    if loops.is_one(operand) || loops.dense[operand] {
+        let len = if loops.is_one(operand) { 1 } else { loops.numel };
+        return Some(InOrder::Own(slice.row(len)));
     }
-    if loops.dense[operand] {
-        return Some(slice.row(loops.numel));
-    }
-    let copy = copy.insert(Fresh::arbitrary(loops.numel * slice.item)?);
-    pack(slice, loops, operand, copy.bytes_mut());
-    Some(copy.bytes())
+    let mut copies = Fresh::arbitrary(loops.numel * slice.item)?;
+    pack(slice, loops, operand, copies.bytes_mut());
+    Some(InOrder::Copies(copies))
 }
 
 /// Copies all elements of an operand, broadcast, to contiguous memory, by a prepared copy.
@@ -116,23 +128,18 @@ fn line<T: Copy>(
 
 /// Fills a tile with a number.
 pub(super) fn splat(number: Scalar, dtype: DType, tile: &mut [u8]) {
-    let mut element = [0; 16];
-    let element = &mut element[..dtype.item_size()];
-    store_scalar(number, dtype, element);
-    repeat(element, tile);
-}
-
-/// Fills a tile with an element.
-pub(super) fn repeat(element: &[u8], tile: &mut [u8]) {
     fn fill<const N: usize>(element: &[u8], tile: &mut [u8]) {
         tile.as_chunks_mut::<N>().0.fill(element.as_chunks::<N>().0[0]);
     }
-    match element.len() {
-        1 => fill::<1>(element, tile),
-        2 => fill::<2>(element, tile),
-        4 => fill::<4>(element, tile),
-        8 => fill::<8>(element, tile),
-        _ => fill::<16>(element, tile),
+    let mut element = [0; 16];
+    let item = dtype.item_size();
+    store_scalar(number, dtype, &mut element[..item]);
+    match item {
+        1 => fill::<1>(&element, tile),
+        2 => fill::<2>(&element, tile),
+        4 => fill::<4>(&element, tile),
+        8 => fill::<8>(&element, tile),
+        _ => fill::<16>(&element, tile),
     }
 }
 

@@ -27,19 +27,21 @@ use zerostride_ops::{DType, Inferred, Op};
 use convert::convert;
 pub(crate) use copy::write as copy_into;
 use direct::Direct;
-use gather::{GATHERED_ELEMENTS, Tile, bytes, elements, in_order, repeat, splat};
+use gather::{GATHERED_ELEMENTS, Tile, bytes, elements, in_order, splat};
 use loops::Loops;
 use row::Row;
 pub(super) use step::Step;
 pub(crate) use step::run_plan;
 pub(crate) use value::{AsValue, Value};
 
+use super::size::Size;
 use crate::Tensor;
+use crate::exec::body::Compiled;
 use crate::exec::elements::ElementSlice;
 use crate::expr::{Expr, Kind};
 use crate::memory::{Fresh, Hazards, Reading};
 use crate::plan::Cost;
-use crate::threads::{Effort, crew};
+use crate::threads::crew;
 use crate::{interrupt, num_threads};
 
 /// The operation's result.
@@ -47,7 +49,7 @@ use crate::{interrupt, num_threads};
 pub(crate) fn apply<const N: usize>(op: Op, values: &[impl AsValue; N]) -> Option<Tensor> {
     let mut loops = Loops::single();
     loops.walk(values)?;
-    Operation { row: &Row::of(op, values)?, values, loops: &loops }.run()
+    Operation { row: Row::of(op, values)?, values, loops: &loops }.run()
 }
 
 /// Writes the operation's result to a tensor, perhaps the first operand, whose version counts it; `None` if
@@ -56,23 +58,26 @@ pub(crate) fn apply<const N: usize>(op: Op, values: &[impl AsValue; N]) -> Optio
 pub(crate) fn apply_into<const N: usize>(op: Op, values: &[impl AsValue; N], target: &Tensor) -> Option<()> {
     let mut loops = Loops::single();
     loops.walk(values)?;
-    Operation { row: &Row::of(op, values)?, values, loops: &loops }.write(target)
+    Operation { row: Row::of(op, values)?, values, loops: &loops }.write(target)
 }
 
 /// The value of an expression of few elements; of more, if it is one operation on tensors and numbers, one
 /// reduction of a tensor, or a tensor, which is copied.
 pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
-    match expr.node().kind {
+    match &expr.node().kind {
         Kind::Leaf { .. } => copy::evaluate(Value::of(expr)),
-        Kind::Reduce { .. } if is_single(expr) => reduce::evaluate(expr),
-        _ => single(expr, None).or_else(|| nodes::evaluate(expr).map(Some))?,
+        Kind::Map { .. } | Kind::Reduce { .. } if is_single(expr) => compute(expr, operand_of(expr)),
+        _ => nodes::evaluate(expr),
     }
 }
 
 /// Writes the value of an expression of few elements, or one that is one operation on tensors and numbers, to
 /// a tensor of its shape and dtype, whose elements are contiguous; `None` if nothing has been done.
 pub(crate) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
-    single(expr, Some(target)).map(drop).or_else(|| nodes::evaluate_into(expr, target))
+    match &expr.node().kind {
+        Kind::Map { .. } if is_single(expr) => map(expr, operand_of(expr), Some(target)).map(drop),
+        _ => nodes::evaluate_into(expr, target),
+    }
 }
 
 /// Whether none of an expression's operands has to be computed first.
@@ -80,18 +85,38 @@ fn is_single(expr: &Expr) -> bool {
     !expr.node().kind.operands().iter().any(|operand| matches!(Value::of(operand), Value::Other))
 }
 
-/// The value of an expression that is one operation on tensors and numbers, unless it has been written to a
-/// target; `None` if nothing has been done.
-fn single(expr: &Expr, target: Option<&Tensor>) -> Option<Option<Tensor>> {
-    let Kind::Map { op, operands, compute } = &expr.node().kind else { return None };
-    if !is_single(expr) {
-        return None;
+/// The operands of an expression.
+fn operand_of<'a>(expr: &'a Expr) -> impl Fn(usize) -> Value<'a> {
+    move |operand| Value::of(&expr.node().kind.operands()[operand])
+}
+
+/// The value of an expression, given those of its operands.
+fn compute<'v>(expr: &Expr, value: impl Fn(usize) -> Value<'v>) -> Option<Tensor> {
+    match &expr.node().kind {
+        Kind::Map { .. } => map(expr, value, None)?,
+        Kind::Cast { dtype, .. } => convert::evaluate(value(0), *dtype),
+        Kind::Reduce { .. } => reduce::evaluate(expr, value(0)),
+        Kind::View { view, .. } => {
+            let tensor = value(0).tensor()?;
+            Some(tensor.with_layout(view.apply(tensor.layout()).ok()?))
+        }
+        _ => None,
     }
+}
+
+/// The value of an operation, given those of its operands, unless it has been written to a target; `None` if
+/// nothing has been done.
+fn map<'v>(
+    expr: &Expr,
+    value: impl Fn(usize) -> Value<'v>,
+    target: Option<&Tensor>,
+) -> Option<Option<Tensor>> {
+    let Kind::Map { op, operands, compute } = &expr.node().kind else { return None };
     let inferred = Inferred { compute: *compute, result: expr.meta().ok()?.dtype() };
-    match &operands[..] {
-        [a] => operation(*op, inferred, [a], target),
-        [a, b] => operation(*op, inferred, [a, b], target),
-        [a, b, c] => operation(*op, inferred, [a, b, c], target),
+    match operands.len() {
+        1 => operation(*op, inferred, [0].map(value), target),
+        2 => operation(*op, inferred, [0, 1].map(value), target),
+        3 => operation(*op, inferred, [0, 1, 2].map(value), target),
         _ => None,
     }
 }
@@ -99,20 +124,17 @@ fn single(expr: &Expr, target: Option<&Tensor>) -> Option<Option<Tensor>> {
 fn operation<const N: usize>(
     op: Op,
     inferred: Inferred,
-    operands: [&Expr; N],
+    values: [Value<'_>; N],
     target: Option<&Tensor>,
 ) -> Option<Option<Tensor>> {
-    let (values, mut loops) = (operands.map(Value::of), Loops::single());
+    let mut loops = Loops::single();
     loops.walk(&values)?;
-    let operation = Operation { row: &Row::new(op, inferred, N)?, values: &values, loops: &loops };
+    let operation = Operation { row: Row::new(op, inferred, N)?, values: &values, loops: &loops };
     match target {
         Some(target) => operation.write(target).map(|()| None),
         None => operation.run().map(Some),
     }
 }
-
-/// Elements below which a chain is not worth setting up.
-const FEW_ELEMENTS: usize = 32;
 
 /// Nanoseconds of arithmetic below which a block kernel is done before a chain has its addresses.
 const QUICK_NANOS: usize = 300;
@@ -123,15 +145,15 @@ enum Route<const N: usize> {
     Strided(StridedKernel),
     /// By a block kernel on contiguous elements or copies of a few.
     Gathered,
-    /// The same block by block, with contiguous copies of strided operands.
-    Blocks,
+    /// Tile by tile, with contiguous copies of strided operands.
+    Copied(&'static Compiled),
     /// Row by row, by a chain.
     Direct(Direct<N>),
 }
 
 /// One operation on operands in step with its result.
 struct Operation<'v, V, const N: usize> {
-    row: &'v Row,
+    row: &'static Row,
     values: &'v [V; N],
     loops: &'v Loops<N>,
 }
@@ -150,40 +172,35 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
             return None;
         }
         let route = self.route()?;
-        let item = row.inferred.result.item_size();
-        let (start, len) = (target.storage_offset() * item, loops.numel * item);
-        // Operands on the target's memory must be read before it is written: the plan sees to that.
-        if values.iter().filter_map(|value| value.value().tensor()).any(|own| own.meets_elsewhere(target)) {
+        // What else is on the target's memory is read before that is written, or refused: the plan sees to
+        // that.
+        let is_apart =
+            |own: &Tensor| is_target(own) || !own.shares_storage(target) && !own.meets_elsewhere(target);
+        if !values.iter().filter_map(|value| value.value().tensor()).all(is_apart) {
             return None;
         }
+        let Route::Direct(direct) = &route else {
+            // An operation that refuses some value has written nothing.
+            let versions = || values.each_ref().map(|value| value.value().version());
+            let before = versions();
+            let result = self.compute(&route)?;
+            return overwrite(target, result.bytes(), || versions() == before);
+        };
         let mut writing = target.storage().try_write()?;
         // Another operand of the same storage cannot be read now.
         let mut others = [Value::Other; N];
         for (other, value) in others.iter_mut().zip(values).skip(usize::from(over)) {
             *other = value.value();
         }
-        reading(&others, |storages, tiles| {
+        reading(&others, |storages, _| {
             if values[0].value().has_changed() {
                 return None;
             }
-            if let Route::Direct(direct) = &route {
-                let apart = |operand: usize| (operand > 0 || !over).then(|| storages[operand]);
-                let out = &mut writing.bytes_mut()[start..][..len];
-                direct.run(values, std::array::from_fn(apart), out);
-                return Some(());
-            }
-            let finds_nothing_wrong = matches!(route, Route::Strided(_)) || row.is_arithmetic();
-            if finds_nothing_wrong && !over {
-                return self.compute(&route, storages, &mut writing.bytes_mut()[start..][..len], tiles);
-            }
-            // An operation that refuses some value has written nothing.
-            let mut fresh = Fresh::arbitrary(len)?;
-            let mut storages: [&[u8]; N] = storages;
-            if over {
-                storages[0] = writing.bytes();
-            }
-            self.compute(&route, storages, fresh.bytes_mut(), tiles)?;
-            writing.bytes_mut()[start..][..len].copy_from_slice(fresh.bytes());
+            let apart = |operand: usize| (operand > 0 || !over).then(|| storages[operand]);
+            let (start, len) = (target.storage_offset(), loops.numel);
+            let item = row.inferred.result.item_size();
+            let out = &mut writing.bytes_mut()[start * item..][..len * item];
+            direct.run(values, std::array::from_fn(apart), out);
             Some(())
         })
     }
@@ -193,63 +210,67 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
         let route = self.route()?;
         // Made before the result and moved after it: moving what has just been stored would wait for the
         // stores.
-        let (layout, result) = (self.loops.layout(), self.row.inferred.result);
-        let mut out = Fresh::arbitrary(self.loops.numel.checked_mul(result.item_size())?)?;
-        reading(self.values, |storages, tiles| self.compute(&route, storages, out.bytes_mut(), tiles))?;
-        Some(Tensor::new(out.share(), layout.ok()?, result))
+        let layout = self.loops.layout();
+        let result = self.compute(&route)?;
+        Some(Tensor::new(result.share(), layout.ok()?, self.row.inferred.result))
     }
 
     #[inline(always)]
     fn route(&self) -> Option<Route<N>> {
         let Operation { row, values, loops } = *self;
         let compute = row.inferred.compute;
-        if loops.numel < FEW_ELEMENTS {
-            let is_read = |value: &V| is_read(value, compute);
+        if Size::is_few(loops.numel) {
+            let is_read = |value: &V| value.value().number().is_some() || is_read(value, compute);
             let strided = row.strided.filter(|_| loops.are_rows() && values.iter().all(is_read));
             return Some(strided.map_or(Route::Gathered, Route::Strided));
         }
         let cost = Cost::of_operation(row.op, row.inferred, N, loops.numel);
+        let size = Size::of(cost);
         // A plan computes a stretched result once.
-        if cost.is_divided() && loops.repeat() {
+        if size == Size::Large || size == Size::Medium && loops.repeat() {
             return None;
         }
         let is_read_in_order = |operand: usize| loops.dense[operand] && is_read(&values[operand], compute);
         let is_quick = row.is_arithmetic() && cost.nanos() < QUICK_NANOS && (0..N).all(is_read_in_order);
-        if !is_quick && let Some(direct) = Direct::new(*row, cost, values, loops) {
+        if !is_quick && let Some(direct) = Direct::new(row, cost, values, loops) {
             return Some(Route::Direct(direct));
         }
         if loops.numel <= GATHERED_ELEMENTS || is_quick {
             return Some(Route::Gathered);
         }
-        let is_taken = |value: &V| value.value().number().is_some() || is_read(value, compute);
-        let are_taken = row.is_uniform(N) && values.iter().all(is_taken);
-        (are_taken && !cost.is_divided()).then_some(Route::Blocks)
+        (size == Size::Small && row.reads(values)).then(|| row.code(loops)).flatten().map(Route::Copied)
     }
 
-    /// Computes the result's elements. `None` if the operation refuses some value, or there is no memory for
-    /// copies.
+    /// The result's elements. `None` if the operation refuses some value, or there is no memory.
     #[inline(always)]
-    fn compute(
-        &self,
-        route: &Route<N>,
-        storages: [&[u8]; N],
-        out: &mut [u8],
-        tiles: &mut [Tile],
-    ) -> Option<()> {
-        match route {
-            Route::Strided(kernel) => {
-                let mut operands = [Strided { bytes: &[], first: 0, steps: [0; 2] }; N];
-                for (index, operand) in operands.iter_mut().enumerate() {
-                    let (bytes, first) = (storages[index], self.values[index].value().layout()?.offset());
-                    *operand = Strided { bytes, first, steps: self.loops.steps(index) };
+    fn compute(&self, route: &Route<N>) -> Option<Fresh> {
+        let Operation { row, values, loops } = *self;
+        let mut fresh = Fresh::arbitrary(loops.numel.checked_mul(row.inferred.result.item_size())?)?;
+        let out = fresh.bytes_mut();
+        reading(values, |storages, tiles| {
+            match route {
+                Route::Strided(kernel) => {
+                    let (mut numbers, mut operands) =
+                        ([[0; 16]; N], [Strided { bytes: &[], first: 0, steps: [0; 2] }; N]);
+                    let slices = row.slices(values, storages.map(Some), &mut numbers);
+                    for (index, operand) in operands.iter_mut().enumerate() {
+                        let ElementSlice { bytes, first, .. } = slices[index]?;
+                        *operand = Strided { bytes, first, steps: loops.steps(index) };
+                    }
+                    kernel(&operands, loops.row(), out);
                 }
-                kernel(&operands, self.loops.row(), out);
+                Route::Gathered => self.fill(storages, out, tiles)?,
+                Route::Copied(code) => {
+                    let mut numbers = [[0; 16]; N];
+                    let slices = row.slices(values, storages.map(Some), &mut numbers);
+                    let load = |operand: usize| in_order(slices[operand]?, loops, operand);
+                    step::run_in_order(code, (0..N).map(load), out)?.ok()?;
+                }
+                Route::Direct(direct) => direct.run(values, storages.map(Some), out),
             }
-            Route::Gathered => self.fill(storages, out, tiles)?,
-            Route::Blocks => self.fill_blocks(storages, out, tiles)?,
-            Route::Direct(direct) => direct.run(self.values, storages.map(Some), out),
-        }
-        Some(())
+            Some(())
+        })?;
+        Some(fresh)
     }
 
     /// Computes the result's elements at once, of contiguous elements or copies of a few.
@@ -279,34 +300,18 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
         }
         row.compute(&inputs, out)
     }
+}
 
-    /// Computes the result's elements of many that are read as they are stored, a block at a time: broadcast
-    /// scalars are repeated for a block, other operands copied as a whole unless they are contiguous. Apart
-    /// from [`Operation::fill`], which is a fifth faster without it on a few elements.
-    #[inline(never)]
-    fn fill_blocks(&self, storages: [&[u8]; N], out: &mut [u8], tiles: &mut [Tile]) -> Option<()> {
-        let Operation { row, values, loops } = *self;
-        let (item, result) = (row.inferred.compute.item_size(), row.inferred.result.item_size());
-        let (mut numbers, mut copies, mut loads) = ([[0; 16]; N], [const { None }; N], [&[][..]; N]);
-        let slices = row.slices(values, storages.map(Some), &mut numbers);
-        for (operand, ((load, copy), tile)) in loads.iter_mut().zip(&mut copies).zip(&mut *tiles).enumerate()
-        {
-            *load = in_order(slices[operand]?, loops, operand, copy)?;
-            if loops.is_one(operand) {
-                repeat(load, bytes(tile, GATHERED_ELEMENTS * item));
-            }
-        }
-        for (index, out) in out.chunks_mut(GATHERED_ELEMENTS * result).enumerate() {
-            let block =
-                index * GATHERED_ELEMENTS * item..(index * GATHERED_ELEMENTS + out.len() / result) * item;
-            let input = |operand: usize| match loops.is_one(operand) {
-                true => &bytemuck::cast_slice(&tiles[operand])[..block.len()],
-                false => &loads[operand][block.clone()],
-            };
-            row.compute(&std::array::from_fn::<_, N, _>(input), out)?;
-        }
-        Some(())
+/// Writes elements to a target in which they are contiguous, if what they have been computed from is still
+/// current.
+fn overwrite(target: &Tensor, elements: &[u8], is_current: impl FnOnce() -> bool) -> Option<()> {
+    let mut writing = target.storage().try_write()?;
+    if !is_current() {
+        return None;
     }
+    let start = target.storage_offset() * target.dtype().item_size();
+    writing.bytes_mut()[start..][..elements.len()].copy_from_slice(elements);
+    Some(())
 }
 
 /// Whether a value is a tensor of that dtype.
@@ -324,7 +329,6 @@ fn share_out(
     work: impl Fn(usize, &mut [u8]) + Sync,
 ) {
     let numel = out.len() / item;
-    let effort = if cost.is_long(numel) { Effort::Long } else { Effort::Short };
     // One thread takes all at once: each part has a cost of its own.
     let part = if num_threads() == 1 { numel } else { part };
     let parts = out.chunks_mut(part * item).enumerate();
@@ -332,7 +336,7 @@ fn share_out(
         work(index * part, out);
         Ok::<_, Infallible>(())
     };
-    let Ok(()) = interrupt::put_off(|| crew::for_each_of(effort, parts, || (), work));
+    let Ok(()) = interrupt::put_off(|| crew::for_each_of(cost.effort(numel), parts, || (), work));
 }
 
 /// Tiles of a thread: two for each of up to three operands.

@@ -1,6 +1,6 @@
-//! Owns reductions of a tensor whose elements are in cache: by one thread, where they lie, without a plan. It
-//! does not know the tree in which elements meet (`kernels`), which makes the bits those of a plan, nor how a
-//! fold is handed them (`exec/lying.rs`).
+//! Owns reductions of a tensor whose elements are in cache: by one thread, in place, without a plan. It does
+//! not know the tree in which elements are combined (`kernels`), which makes the bits those of a plan, nor
+//! how a fold is handed them (`body/grid.rs`).
 
 use std::ops::Range;
 
@@ -14,6 +14,7 @@ use super::{Value, apply, copy, reading};
 use crate::Tensor;
 use crate::exec::body::{FoldForm, Grid, widest};
 use crate::exec::elements::StridedDims;
+use crate::exec::schedule::size::Size;
 use crate::expr::{Expr, Kind};
 use crate::memory::Fresh;
 use crate::plan::{Cost, One};
@@ -22,11 +23,10 @@ use crate::plan::{Cost, One};
 const COPIED_BYTES: usize = 64 << 10;
 
 /// The value of an expression that is a reduction of a tensor.
-pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
-    let Kind::Reduce { op, operand, dims, compute, .. } = &expr.node().kind else { return None };
-    let (value, meta) = (Value::of(operand), expr.meta().ok()?);
-    let tensor = value.tensor()?;
-    let dtype = tensor.dtype();
+pub(super) fn evaluate(expr: &Expr, value: Value<'_>) -> Option<Tensor> {
+    let Kind::Reduce { op, dims, compute, .. } = &expr.node().kind else { return None };
+    let (tensor, meta) = (value.tensor()?, expr.meta().ok()?);
+    let (dtype, layout) = (tensor.dtype(), Layout::contiguous(meta.shape.clone()));
     if dims.iter().all(|&dim| tensor.shape()[dim] == 1)
         && [*compute, meta.dtype()] == [dtype; 2]
         && let Some(one) = One::of(*op, dtype)
@@ -35,16 +35,16 @@ pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
             One::AfterZero => apply(Op::Add, &[value, Value::Number(Scalar::Int(0))]),
             One::Truth if dtype != DType::Bool => None,
             One::Element | One::Truth => copy::evaluate(value),
-        }?;
-        return Some(Tensor::new(result.storage().clone(), Layout::contiguous(meta.shape.clone()), dtype));
+        };
+        return Some(result?.with_layout(layout));
     }
     let reduction = Reduction::new(expr, tensor.layout(), dtype)?;
     let result = reading(&[value], |[bytes], _| reduction.run(bytes))?;
-    Some(Tensor::new(result.share(), Layout::contiguous(meta.shape.clone()), meta.dtype()))
+    Some(Tensor::new(result.share(), layout, meta.dtype()))
 }
 
-/// A reduction of elements that lie somewhere.
-pub(super) struct Reduction {
+/// A reduction of strided elements.
+struct Reduction {
     reducer: Reducer,
     grid: Grid,
     form: FoldForm,
@@ -58,7 +58,7 @@ pub(super) struct Reduction {
     dtype: DType,
     takes: DType,
     result: usize,
-    /// Where the elements' bytes lie.
+    /// The bytes of the elements in their storage.
     reach: Range<usize>,
     /// The dimensions in whose order they are copied before, and the byte at which they begin.
     copied: Option<(ByteDims, usize)>,
@@ -70,7 +70,7 @@ type ByteDims = SmallVec<[(usize, isize); 4]>;
 impl Reduction {
     /// The reduction that an expression is, of elements of a layout and a dtype; `None` where a plan is
     /// faster.
-    pub(super) fn new(expr: &Expr, layout: &Layout, dtype: DType) -> Option<Reduction> {
+    fn new(expr: &Expr, layout: &Layout, dtype: DType) -> Option<Reduction> {
         let Kind::Reduce { op, dims, compute, correction, .. } = &expr.node().kind else { return None };
         let is_reduced = |&(dim, _): &(usize, _)| dims.contains(&dim);
         let along = layout
@@ -92,7 +92,7 @@ impl Reduction {
         let widest = widest(*op, takes.item_size());
         let are_many = count == 1 && results > widest;
         let are_few = layout.numel() <= COPIED_BYTES / takes.item_size();
-        if takes != dtype && !are_few || are_many || cost.is_divided() {
+        if takes != dtype && !are_few || are_many || Size::of(cost) > Size::Small {
             return None;
         }
         let item = dtype.item_size();
@@ -117,8 +117,8 @@ impl Reduction {
                 copied,
             })
         };
-        let lying = || {
-            // What is converted is all that lies there.
+        let in_place = || {
+            // All bytes of that range are converted.
             if takes != dtype && (high - low) as usize >= layout.numel() {
                 return None;
             }
@@ -146,12 +146,12 @@ impl Reduction {
             let grid = grid(results, false, (1, results as isize));
             make(grid, 0, Some((dims, (layout.offset() - low) as usize * item)))
         };
-        lying().or_else(copying)
+        in_place().or_else(copying)
     }
 
     /// The results, given the bytes of the storage that the elements are in. `None` if there is no memory for
     /// them.
-    pub(super) fn run(&self, storage: &[u8]) -> Option<Fresh> {
+    fn run(&self, storage: &[u8]) -> Option<Fresh> {
         let Reduction { ref reducer, ref grid, form, most, first, outer_step, takes, result, .. } = *self;
         let Grid { inner, results, count, column_step, row_step, .. } = *grid;
         let mut block = Fresh::arbitrary(results.checked_mul(result)?)?;

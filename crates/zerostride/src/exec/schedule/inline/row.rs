@@ -1,17 +1,17 @@
 //! Owns the rows of the table as they run without a plan: what computes an operation, and in which dtypes. It
-//! does not know where elements lie.
+//! does not know where elements are.
 
 use zerostride_kernels::{MapKernel, StridedKernel, map_kernel, store_scalar, strided_kernel};
 use zerostride_ops::{Bucket, DType, Effort, Inferred, Op, Typed};
 
 use super::direct;
-use super::value::AsValue;
+use super::loops::Loops;
+use super::value::{AsValue, Value};
 use crate::exec::body::Compiled;
 use crate::exec::elements::ElementSlice;
 use crate::fork::OnceLock;
 
 /// What computes an operation, and in which dtypes.
-#[derive(Clone, Copy)]
 pub(super) struct Row {
     pub(super) op: Op,
     pub(super) inferred: Inferred,
@@ -19,15 +19,15 @@ pub(super) struct Row {
     /// The kernel on strided elements, if there is one.
     pub(super) strided: Option<StridedKernel>,
     /// A chain for so many elements or more, where the kernel takes them one by one: functions, f16 and bf16.
-    code: Option<(usize, &'static Compiled)>,
+    chain: Option<(usize, &'static Compiled)>,
 }
 
 impl Row {
     /// The row of an operation on operands that inference takes as they are. Where they are of one dtype, it
     /// is looked up.
     #[inline]
-    pub(super) fn of<const N: usize>(op: Op, values: &[impl AsValue; N]) -> Option<Row> {
-        static UNIFORM: [[OnceLock<Option<Row>>; DType::ALL.len()]; Op::ALL.len()] =
+    pub(super) fn of<const N: usize>(op: Op, values: &[impl AsValue; N]) -> Option<&'static Row> {
+        static UNIFORM: [[OnceLock<Option<&Row>>; DType::ALL.len()]; Op::ALL.len()] =
             [const { [const { OnceLock::new() }; DType::ALL.len()] }; Op::ALL.len()];
         let mut typed = [Typed::dimensioned(DType::Bool); N];
         for (typed, value) in typed.iter_mut().zip(values) {
@@ -42,7 +42,7 @@ impl Row {
     }
 
     #[cold]
-    fn infer(op: Op, typed: &[Typed]) -> Option<Row> {
+    fn infer(op: Op, typed: &[Typed]) -> Option<&'static Row> {
         let inferred = op.infer(typed).ok()?;
         let plain = match op {
             // Numbers among their operands have rules of their own, and some are other operations
@@ -55,40 +55,56 @@ impl Row {
         if plain { Row::new(op, inferred, typed.len()) } else { None }
     }
 
-    pub(super) fn new(op: Op, inferred: Inferred, operands: usize) -> Option<Row> {
+    /// The row of an operation that computes in these dtypes; `None` where no kernel does.
+    #[inline]
+    pub(super) fn new(op: Op, inferred: Inferred, operands: usize) -> Option<&'static Row> {
+        static ROWS: [[OnceLock<Option<Row>>; DType::ALL.len()]; Op::ALL.len()] =
+            [const { [const { OnceLock::new() }; DType::ALL.len()] }; Op::ALL.len()];
+        let row = &ROWS[op as usize][inferred.compute as usize];
+        let row = row.get_or_init(|| Row::make(op, inferred, operands)).as_ref();
+        row.filter(|row| row.inferred == inferred)
+    }
+
+    fn make(op: Op, inferred: Inferred, operands: usize) -> Option<Row> {
         let compute = inferred.compute;
         // Elements that a kernel has done before a chain has its addresses.
         let few = match op.info().effort {
             Some(Effort::function) => Some(4),
             _ => compute.is_half().then_some(32),
         };
-        let mut row = Row {
-            op,
-            inferred,
-            kernel: map_kernel(op, compute)?,
-            strided: strided_kernel(op, compute),
-            code: None,
-        };
-        let few = few.filter(|_| row.is_uniform(operands));
-        let code = |few| Some((few, direct::code(op, inferred, operands, 0)?));
-        row.code = few.and_then(code);
+        let mut row = Row { op, inferred, kernel: map_kernel(op, compute)?, strided: None, chain: None };
+        // Kernels read a condition in the dtype that they compute in, chains as bool.
+        if (0..operands).all(|operand| row.read(operand) == compute) {
+            let chain = || direct::code(op, inferred, operands, 0).filter(|code| code.is_one_chain());
+            row.strided = strided_kernel(op, compute);
+            row.chain = few.and_then(|few| Some((few, chain()?)));
+        }
         Some(row)
     }
 
-    /// Whether kernels and chains read operands in the same dtype: kernels read a condition in the dtype they
-    /// compute in, chains as bool.
-    pub(super) fn is_uniform(&self, operands: usize) -> bool {
-        (0..operands).all(|operand| self.read(operand) == self.inferred.compute)
+    /// The code of the operation where these operands are contiguous, or broadcast scalars.
+    pub(super) fn code<const N: usize>(&self, loops: &Loops<N>) -> Option<&'static Compiled> {
+        let splats = (0..N).filter(|&operand| loops.is_one(operand)).map(|operand| 1 << operand).sum();
+        direct::code(self.op, self.inferred, N, splats)
     }
 
-    /// The dtype in which a chain reads an operand: the one that the operation computes in, but bool for a
+    /// Whether values are numbers, or of the dtypes in which code reads operands.
+    pub(super) fn reads<const N: usize>(&self, values: &[impl AsValue; N]) -> bool {
+        let is_read = |(operand, value): (usize, Value<'_>)| {
+            value.number().is_some() || value.typed().is_some_and(|typed| typed.dtype == self.read(operand))
+        };
+        values.iter().map(AsValue::value).enumerate().all(is_read)
+    }
+
+    /// The dtype in which code reads an operand: the one that the operation computes in, but bool for a
     /// condition.
-    pub(super) fn read(&self, operand: usize) -> DType {
+    fn read(&self, operand: usize) -> DType {
         direct::read(self.op, self.inferred, operand)
     }
 
-    /// The elements of operands as a chain reads them, numbers among them; none of a tensor without a
-    /// storage.
+    /// The elements of operands as chains and strided kernels read them, numbers among them; none of a tensor
+    /// without a storage.
+    #[inline(always)]
     pub(super) fn slices<'a, const N: usize>(
         &self,
         values: &[impl AsValue; N],
@@ -118,7 +134,7 @@ impl Row {
     /// value.
     pub(super) fn compute(&self, inputs: &[&[u8]], out: &mut [u8]) -> Option<()> {
         let len = out.len() / self.inferred.result.item_size();
-        match self.code {
+        match self.chain {
             Some((few, code)) if len >= few => direct::run_dense(code, len, inputs, out),
             _ => (self.kernel)(inputs, out).ok()?,
         }

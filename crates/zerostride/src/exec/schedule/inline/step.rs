@@ -5,10 +5,11 @@
 use smallvec::SmallVec;
 use zerostride_shape::{Layout, Shape};
 
-use super::gather::in_order;
+use super::direct::run_dense;
+use super::gather::{InOrder, in_order};
 use super::loops::Loops;
 use super::{Value, reading};
-use crate::exec::body::Machine;
+use crate::exec::body::{Compiled, Machine};
 use crate::exec::elements::ElementSlice;
 use crate::exec::schedule::panels::{self, InCache};
 use crate::memory::Fresh;
@@ -18,7 +19,7 @@ use crate::{Result, Tensor};
 /// The most operands of a plan that is one such step.
 const MOST_LEAVES: usize = 4;
 
-/// An element-wise step whose results lie in row-major order.
+/// An element-wise step whose results are contiguous.
 pub(in crate::exec) struct Step<'p> {
     shape: &'p Shape,
     program: &'p Program,
@@ -34,8 +35,8 @@ impl<'p> Step<'p> {
         Some(Step { shape, program, prepared })
     }
 
-    /// Writes the results: of rows of elements where they lie, or of elements that are copied unless they lie
-    /// in row-major order. `None` if the elements of a load are not there, not aligned, or there is no memory
+    /// Writes the results: of rows that are read in place, or of elements that are copied unless they are
+    /// contiguous. `None` if the elements of a load are not there, not aligned, or there is no memory
     /// for copies.
     pub(in crate::exec) fn run<'a>(
         &self,
@@ -58,15 +59,26 @@ impl<'p> Step<'p> {
             prepared.code.run_anywhere(count, row, &loads, out);
             return Some(Ok(()));
         }
-        let mut copies: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(|_| None).collect();
-        let load = |(load, copy): (&Load, _)| {
-            let own = Loops::of(shape, &load.strides)?;
-            in_order(operand(load)?, &own, 0, copy)
-        };
-        let loads: SmallVec<[_; MOST_LEAVES]> =
-            program.loads.iter().zip(&mut copies).map(load).collect::<Option<_>>()?;
-        Some(Machine::new(&prepared.code, TILE_ELEMENTS.min(shape.numel())).run_in_order(&loads, out))
+        let load = |load: &Load| in_order(operand(load)?, &Loops::of(shape, &load.strides)?, 0);
+        run_in_order(&prepared.code, program.loads.iter().map(load), out)
     }
+}
+
+/// Runs a program on contiguous elements, as many of each load as there are results or a broadcast scalar.
+/// `None` if a load is not there, or there is no memory for its copies.
+pub(super) fn run_in_order<'a>(
+    code: &Compiled,
+    loads: impl Iterator<Item = Option<InOrder<'a>>>,
+    out: &mut [u8],
+) -> Option<Result<()>> {
+    let loads: SmallVec<[InOrder<'_>; MOST_LEAVES]> = loads.collect::<Option<_>>()?;
+    let loads: SmallVec<[&[u8]; MOST_LEAVES]> = loads.iter().map(InOrder::bytes).collect();
+    let numel = out.len() / code.item;
+    if code.is_one_chain() {
+        run_dense(code, numel, &loads, out);
+        return Some(Ok(()));
+    }
+    Some(Machine::new(code, TILE_ELEMENTS.min(numel)).run_in_order(&loads, out))
 }
 
 /// The result of a plan that is one such step, without claims.

@@ -15,8 +15,6 @@ pub(crate) enum Value<'a> {
     Tensor(&'a Tensor, Option<u64>),
     /// A bare number.
     Number(Scalar),
-    /// Elements that a node of an expression has.
-    Elements(&'a Layout, Typed),
     /// What has to be computed first.
     Other,
 }
@@ -55,7 +53,6 @@ impl<'a> Value<'a> {
         match *self {
             Value::Tensor(tensor, _) => Some(tensor.typed()),
             Value::Number(number) => Some(Typed { dtype: number.dtype(), bucket: Bucket::Number }),
-            Value::Elements(_, typed) => Some(typed),
             Value::Other => None,
         }
     }
@@ -70,20 +67,22 @@ impl<'a> Value<'a> {
         if let Value::Number(number) = *self { Some(number) } else { None }
     }
 
-    /// Where the elements lie, if there are some.
+    /// A tensor's layout.
     #[inline(always)]
     pub(super) fn layout(&self) -> Option<&'a Layout> {
-        match *self {
-            Value::Tensor(tensor, _) => Some(tensor.layout()),
-            Value::Elements(layout, _) => Some(layout),
-            Value::Number(_) | Value::Other => None,
-        }
+        self.tensor().map(Tensor::layout)
     }
 
     /// A tensor's memory.
     #[inline(always)]
     pub(super) fn storage(&self) -> Option<&'a Storage> {
         self.tensor().map(|tensor| &**tensor.storage())
+    }
+
+    /// How often a tensor has been written to.
+    #[inline(always)]
+    pub(super) fn version(&self) -> Option<u64> {
+        self.storage().map(Storage::version)
     }
 
     /// Whether a tensor has been written to since it was captured.
