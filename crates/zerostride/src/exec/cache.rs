@@ -27,8 +27,8 @@ pub(super) fn comes_from_memory(bytes: usize) -> bool {
     bytes / 2 > last_level()
 }
 
-/// The prefetch distance in bytes for contiguous operands of a loop that touches so many bytes and stores
-/// that way; 0 for none.
+/// The prefetch distance in bytes for contiguous operands of a loop that touches so many bytes and has these
+/// stores; 0 for none.
 pub(super) fn prefetch_bytes(bytes: usize, stores: Stores) -> usize {
     if stores == Stores::Streaming || comes_from_memory(bytes) { Tuning::active().prefetch_bytes } else { 0 }
 }

@@ -110,11 +110,6 @@ impl Cost {
         if in_windows || num_threads() == 1 { GRAIN_ELEMENTS } else { self.grain() }
     }
 
-    /// Whether a part of that many elements is work enough for threads that sleep.
-    pub(crate) fn is_long(self, elements: usize) -> bool {
-        self.effort(elements) == threads::Effort::Long
-    }
-
     /// How much work a part of that many elements is for threads.
     pub(crate) fn effort(self, elements: usize) -> threads::Effort {
         let nanos = self.nanos / self.elements.div_ceil(elements.max(1)).max(1);

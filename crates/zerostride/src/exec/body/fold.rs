@@ -1,6 +1,6 @@
 //! Owns reductions that are fed piece by piece: the folds of all results, and the threads over them. It does
-//! not know where pieces come from; the tree in which they meet is the kernels', and its bits do not depend
-//! on them.
+//! not know where pieces come from; the tree in which they are combined is the kernels', and its bits do not
+//! depend on them.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use std::ops::Range;
 use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer};
 use zerostride_ops::{DType, Reduction};
 
-use super::lying::{FoldForm, Grid};
+use super::grid::{FoldForm, Grid};
 use crate::threads::crew;
 
 /// Results that one fold has at most.
@@ -17,10 +17,10 @@ const FOLD_RESULTS: usize = 2048;
 /// Parts that a piece is divided into, at most twice as many.
 const MOST_PARTS: usize = 16;
 
-/// A reduction under way.
+/// A reduction that goes on from piece to piece.
 pub(crate) struct Folding {
     reducer: Reducer,
-    /// How the elements of a piece lie.
+    /// The elements of a piece.
     grid: Grid,
     /// The dtype of the elements taken, and of the results.
     takes: DType,

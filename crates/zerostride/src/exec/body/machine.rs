@@ -1,6 +1,6 @@
 //! Owns the running of compiled programs on rows of elements: where each stage reads and writes. It holds
 //! stages to the lengths of feeds and sinks, for whose addresses `elements/operand.rs` vouches. It does not
-//! know how a program became stages (`program.rs`), nor where rows lie in a tensor.
+//! know how a program became stages (`program.rs`), nor where rows are in a tensor.
 
 use std::ptr;
 
@@ -158,7 +158,7 @@ impl Compiled {
     ///
     /// # Panics
     /// If the program is more than one chain, `out` is no room for the rows without more, there is not a load
-    /// for each of the program's, one has fewer rows or elements or lies outside of its bytes, or what is
+    /// for each of the program's, one has fewer rows or elements or is outside of its bytes, or what is
     /// written over is more than one load or of another size than the results.
     pub(in crate::exec) fn run_anywhere(
         &self,
@@ -196,7 +196,7 @@ impl Compiled {
             });
         }
         // SAFETY: every load has been seen to have that many rows of `len` elements, or of one, inside of
-        // bytes that are borrowed; nobody else has `out`, which is room for as many rows of results, and
+        // bytes that are borrowed; no other code has `out`, which is room for as many rows of results, and
         // whose own rows are those of at most one load, of elements of their size.
         unsafe { chain.run(rows, len, &slots, sink.slot(), Stores::Cached) }
     }
@@ -264,12 +264,12 @@ impl<'a> Tiles<'a> {
         Tiles { compiled, machine, loads, result }
     }
 
-    /// Runs the program on some lines of `len` elements: of each load those that are `lying` somewhere, or
-    /// else what `load` fills its tile with, line after line. Returns the result's tile.
+    /// Runs the program on some lines of `len` elements: of each load those that are read `in_place`, or else
+    /// what `load` fills its tile with, line after line. Returns the result's tile.
     pub(crate) fn run<'b>(
         &'b mut self,
         (lines, len): (usize, usize),
-        lying: impl Fn(usize) -> Option<Inside<'b>>,
+        in_place: impl Fn(usize) -> Option<Inside<'b>>,
         mut load: impl FnMut(usize, &mut [u8]),
     ) -> Result<&'b [u8]> {
         let mut loads: SmallVec<[Inside<'_>; 4]> = SmallVec::new();
@@ -277,8 +277,8 @@ impl<'a> Tiles<'a> {
         for (index, (tile, &(kind, item))) in self.loads.iter_mut().zip(&self.compiled.loads).enumerate() {
             let line = if kind == LoadKind::Splat { item } else { len * item };
             // A load that is the value itself is wanted in one piece.
-            let lying = lying(index).filter(|lying| self.machine.is_some() || lying.is_joined());
-            let inside = lying.unwrap_or_else(|| {
+            let in_place = in_place(index).filter(|lines| self.machine.is_some() || lines.is_joined());
+            let inside = in_place.unwrap_or_else(|| {
                 let tile = &mut tile.bytes_mut()[..lines * line];
                 load(index, tile);
                 let rows = Rows { step: line as isize, count: lines, bytes: line };
@@ -290,7 +290,7 @@ impl<'a> Tiles<'a> {
             joined &= kind == LoadKind::Vector && inside.is_joined();
             loads.push(inside);
         }
-        // Lines that lie one after the other are one line.
+        // Contiguous lines are one line.
         let (count, len) = if joined { (1, lines * len) } else { (lines, len) };
         if joined {
             let one = |rows: Rows| Rows { step: 0, count, bytes: lines * rows.bytes };

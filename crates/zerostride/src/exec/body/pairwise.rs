@@ -14,7 +14,7 @@ use crate::exec::elements::{Input, LineOrder, Output, Scratch, StridedRange};
 use crate::plan::{Instruction, Program, TILE_ELEMENTS};
 use crate::threads::crew;
 
-/// The most rows that meet the same packed columns, and elements of them.
+/// The most rows that are combined with the same packed columns, and elements of them.
 const BLOCK_ROWS: usize = 256;
 const PACKED_ELEMENTS: usize = 8 * TILE_ELEMENTS;
 
@@ -101,7 +101,7 @@ impl Pairs {
             let Range { start, end } = out.columns();
             let (mut row, end) = (start / self.columns, end / self.columns);
             while row < end {
-                // Rows of one matrix meet the columns of one matrix.
+                // Rows of one matrix are combined with the columns of one matrix.
                 let last = end.min((row / self.rows + 1) * self.rows);
                 self.block((rows, columns), row..last, (results, &mut out))?;
                 row = last;

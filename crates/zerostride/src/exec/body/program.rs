@@ -1,5 +1,6 @@
-//! Owns the way from a program to stages: chains, whose running values stay in registers, and block kernels
-//! for the instructions that no chain has. It does not know where elements lie, nor how many there are.
+//! Owns the making of stages from a program: chains, whose running values stay in registers, and block
+//! kernels for the instructions that no chain has. It does not know where elements are, nor how many there
+//! are.
 
 use smallvec::SmallVec;
 use zerostride_kernels::{
@@ -72,7 +73,7 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    /// A program whose loads are read in the given ways; `in_place` if the result may be written over a load.
+    /// A program whose loads are of these kinds; `in_place` if the result may be written over a load.
     pub(crate) fn new(program: &Program, kinds: &[LoadKind], in_place: bool) -> Compiled {
         let loads =
             program.loads.iter().zip(kinds).map(|(load, &kind)| (kind, load.dtype.item_size())).collect();

@@ -1,6 +1,6 @@
 //! Owns reductions: the loop over blocks of neighbouring results and the leaves of each, divided among
-//! threads along whichever is longer. The tree in which leaves meet is the kernels'; threads cannot change
-//! it.
+//! threads along whichever is longer. The tree in which leaves are combined is the kernels'; threads cannot
+//! change it.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims, turn_dims};
 
 use super::fold;
-use super::lying::{FoldForm, Grid, LANE_ROWS};
+use super::grid::{FoldForm, Grid, LANE_ROWS};
 use super::machine::{Results, Tiles};
 use super::pairwise::Pairs;
 use super::program::{Compiled, LoadKind};
@@ -19,7 +19,7 @@ use crate::exec::elements::{ElementSlice, Input, Inside, LineOrder, Output, Stri
 use crate::fork::OnceLock;
 use crate::memory::Block;
 use crate::plan::{Cost, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS, Source, slices};
-use crate::threads::{Effort, crew};
+use crate::threads::crew;
 use crate::{Result, interrupt, num_threads};
 
 /// Elements that one task takes at least, where each result has a power of two of leaves.
@@ -31,21 +31,21 @@ const UNASKED_ELEMENTS: usize = 1 << 23;
 /// Parts that the groups of one block are divided into, at most twice as many.
 const MOST_PARTS: usize = 64;
 
-/// Lines of a tile that results lie along, where rows lie along memory.
+/// Rows of a tile, where the rows of operands are contiguous and results are combined row by row.
 const TILE_ROWS: usize = 16;
 
-/// Elements from which on lines of them are read where they lie: shorter ones are joined in tiles first,
-/// unless they follow each other as they lie.
+/// Elements from which on lines of them are read in place: shorter ones are joined in tiles first, unless
+/// they are contiguous as a whole.
 const SHORT_LINE_ELEMENTS: usize = 128;
 
 /// Results that a thread's share of them is a multiple of.
 const SHARE_RESULTS: usize = 128;
 
-/// How the elements of a loop are taken.
+/// How a fold takes the elements of a block of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FoldWay {
+struct FoldBlock {
     form: FoldForm,
-    /// Whether they are reduced where they lie.
+    /// Whether elements are read in place.
     direct: bool,
     /// Results of a block.
     columns: usize,
@@ -56,20 +56,21 @@ struct PreparedReduce {
     /// What results go through, if they do.
     finish: Option<Compiled>,
     cost: Cost,
-    lays: Lays,
+    loops: ReduceLoops,
 }
 
-/// The lay of windows whose kept dimensions have certain sizes, then those of others: of each division among
-/// so many threads, which may end with a smaller one. Threads look here all at once, and so without a lock.
+/// The loop over windows whose kept dimensions have certain sizes, then those over others: of each division
+/// among so many threads, which may end with a smaller one. Threads look here all at once, and so without a
+/// lock.
 #[derive(Default)]
-struct Lays(OnceLock<Box<(Shape, Lay, Lays)>>);
+struct ReduceLoops(OnceLock<Box<(Shape, ReduceLoop, ReduceLoops)>>);
 
 /// The strides of a load.
 type LoadStrides = SmallVec<[isize; 8]>;
 
-/// How a loop lies, or windows on it of as many steps each, wherever their elements are.
-struct Lay {
-    /// Kept dimensions in the order in which operands lie, as few as there can be for these.
+/// The loop over a window, wherever it begins.
+struct ReduceLoop {
+    /// Kept dimensions in the order of the operands' strides, as few as there can be for these.
     kept: Shape,
     /// The same for results, and their strides.
     results: Shape,
@@ -80,57 +81,57 @@ struct Lay {
     /// The first element of each load, from the one it has in the program, and its strides: kept dimensions,
     /// then reduced ones.
     loads: Vec<(isize, LoadStrides)>,
-    /// Where the elements lie, those of the first load.
+    /// The elements of the first load.
     grid: Grid,
     /// Whether all elements that are reduced to one result are the same.
     repeats: bool,
-    /// Whether the elements of some load lie across memory, or each result's are the same.
+    /// Whether some load's rows are closer in memory than its columns, or each result's elements are the
+    /// same.
     across: bool,
     pairs: Option<Pairs>,
     /// The program over lines of a tile.
     compiled: Compiled,
 }
 
-/// A loop, or windows on it, with all that does not depend on where their elements are.
-struct ReduceLoop<'p> {
+/// A reduction, prepared for windows of as many steps.
+pub(in crate::exec) struct ReduceStep<'p> {
     reducer: Reducer,
     program: &'p Program,
-    made: &'p PreparedReduce,
-    lay: &'p Lay,
+    prepared: &'p PreparedReduce,
+    /// None where there are no results.
+    own: Option<&'p ReduceLoop>,
     reduced: &'p Shape,
-}
-
-/// A reduction made ready for windows of as many steps.
-pub(in crate::exec) struct ReduceStep<'p> {
-    /// Nothing where there are no results.
-    own: Option<ReduceLoop<'p>>,
-    /// What the window before was worked on with.
+    /// The worker of the window before.
     worker: Option<FoldWorker<'p>>,
 }
 
 /// What one thread works with.
 struct FoldWorker<'p> {
-    way: FoldWay,
+    block: FoldBlock,
     tiles: Option<Tiles<'p>>,
     fold: Box<dyn Fold>,
     results: Results<'p>,
 }
 
-/// A loop over elements.
+/// The reduction of a window's elements.
 struct Reduction<'a, 'p> {
-    own: &'a ReduceLoop<'p>,
-    way: FoldWay,
+    reducer: Reducer,
+    prepared: &'p PreparedReduce,
+    own: &'p ReduceLoop,
+    block: FoldBlock,
     inputs: &'a [Input<'a>],
     slices: &'a [Option<ElementSlice<'a>>],
+    /// Whether the elements are those of the only load.
+    is_load: bool,
     /// Bytes of what a fold yields.
     item: usize,
     reduced: usize,
-    /// Where elements lie that are reduced there.
+    /// The elements that are read in place.
     direct: Option<ElementSlice<'a>>,
 }
 
 impl<'p> ReduceStep<'p> {
-    /// Makes ready to reduce the values of a program over `kept` and over `reduced` to one result for each
+    /// Prepares to reduce the values of a program over `kept` and over `reduced` to one result for each
     /// element of `kept`, which may go through another program, in windows of as many steps.
     pub(in crate::exec) fn new(
         reducer: Reducer,
@@ -138,17 +139,15 @@ impl<'p> ReduceStep<'p> {
         (program, finish): (&'p Program, Option<&Program>),
         window: &Window<'_>,
     ) -> ReduceStep<'p> {
-        let made = program.kept.get(|| {
+        let prepared: &PreparedReduce = program.kept.get(|| {
             let sizes: SmallVec<[usize; 8]> = kept.iter().chain(&**reduced).copied().collect();
             let finish = finish.map(|finish| Compiled::new(finish, &[LoadKind::Vector], false));
-            PreparedReduce { finish, cost: Cost::new(program, &sizes), lays: Lays::default() }
+            PreparedReduce { finish, cost: Cost::new(program, &sizes), loops: ReduceLoops::default() }
         });
         let part = window.shape(kept);
-        let own = (part.numel() > 0).then(|| {
-            let lay = made.lays.get(&part, || Lay::new(reducer, (&part, reduced), program));
-            ReduceLoop { reducer, program, made, lay, reduced }
-        });
-        ReduceStep { own, worker: None }
+        let make = || ReduceLoop::new(reducer, (&part, reduced), program);
+        let own = (part.numel() > 0).then(|| prepared.loops.get(&part, make));
+        ReduceStep { reducer, program, prepared, own, reduced, worker: None }
     }
 
     /// Reduces the elements of a window.
@@ -159,59 +158,61 @@ impl<'p> ReduceStep<'p> {
         block: Block<'a>,
         dtype: DType,
     ) -> Result<()> {
-        let Some(own) = &self.own else { return Ok(()) };
-        let offset = own.lay.first + window.offset(&own.lay.step);
-        let mut written = Written::new(block, dtype.item_size(), &own.lay.results, &own.lay.out, offset);
+        let ReduceStep { reducer, program, prepared, own: Some(own), reduced, ref mut worker } = *self else {
+            return Ok(());
+        };
+        let offset = own.first + window.offset(&own.step);
+        let mut written = Written::new(block, dtype.item_size(), &own.results, &own.out, offset);
         let out = written.output();
-        let loads = own.program.loads.iter().zip(&own.lay.loads).enumerate();
+        let loads = program.loads.iter().zip(&own.loads).enumerate();
         let inputs = loads.map(|(index, (load, (first, strides)))| {
             let layout = (&strides[..], load.offset + first + window.offset_of(index, &load.strides));
-            let grids = (&*own.lay.kept, &**own.reduced);
+            let grids = (&*own.kept, &**reduced);
             let input = Input::new(read(load.source), load.dtype.item_size(), grids, layout, &out);
             input.expect("a reduction writes into memory of its own")
         });
         let inputs: SmallVec<[Input<'_>; 4]> = inputs.collect();
-        if let Some(pairs) = &own.lay.pairs {
-            return pairs.run(&inputs, own.made.finish.as_ref(), out);
+        if let Some(pairs) = &own.pairs {
+            return pairs.run(&inputs, prepared.finish.as_ref(), out);
         }
         let slices: SmallVec<[Option<ElementSlice<'_>>; 4]> =
             inputs.iter().map(|input| input.slice(&out)).collect();
-        let slice = slices.first().copied().flatten().filter(|_| is_load(own.program));
-        let grid = own.lay.grid;
-        let form = grid.form(own.lay.across, slice.is_some());
-        let direct = slice.filter(|_| grid.is_direct(form));
-        let grain = window.grain(own.made.cost.grain());
-        let way =
-            FoldWay { form, direct: direct.is_some(), columns: own.columns(form, direct.is_some(), grain) };
-        let item = own.made.finish.as_ref().map_or(dtype.item_size(), |finish| finish.loads[0].1);
-        let reduced = grid.count;
-        let reduction = Reduction { own, way, inputs: &inputs, slices: &slices, item, reduced, direct };
+        let is_load = is_load(program);
+        let slice = slices.first().copied().flatten().filter(|_| is_load);
+        let form = own.grid.form(own.across, slice.is_some());
+        let direct = slice.filter(|_| own.grid.is_direct(form));
+        let grain = window.grain(prepared.cost.grain());
+        let columns = own.columns(form, direct.is_some(), grain);
+        let block = FoldBlock { form, direct: direct.is_some(), columns };
+        let item = prepared.finish.as_ref().map_or(dtype.item_size(), |finish| finish.loads[0].1);
+        let (inputs, slices, reduced) = (&inputs[..], &slices[..], own.grid.count);
+        let reduction =
+            Reduction { reducer, prepared, own, block, inputs, slices, is_load, item, reduced, direct };
         // Whole blocks of results, as many as are worth a thread.
-        let blocks = grain.div_ceil(way.columns.saturating_mul(reduced).max(1));
-        let mut parts = out.parts(way.columns.saturating_mul(blocks).min(grid.results));
+        let blocks = grain.div_ceil(columns.saturating_mul(reduced).max(1));
+        let mut parts = out.parts(columns.saturating_mul(blocks).min(own.grid.results));
         if parts.len() == 1 {
-            let kept = self.worker.take().filter(|worker| worker.way == way);
-            let worker = self.worker.insert(kept.unwrap_or_else(|| reduction.worker()));
+            let kept = worker.take().filter(|worker| worker.block == block);
+            let worker = worker.insert(kept.unwrap_or_else(|| reduction.worker()));
             return parts.try_for_each(|out| reduction.part(worker, out));
         }
-        let long = own.made.cost.is_long(grid.results.saturating_mul(reduced));
-        let effort = if long { Effort::Long } else { Effort::Short };
+        let effort = prepared.cost.effort(own.grid.results.saturating_mul(reduced));
         crew::for_each_of(effort, parts, || reduction.worker(), |worker, out| reduction.part(worker, out))
     }
 }
 
-impl Lays {
-    /// The lay of a window whose kept dimensions have these sizes.
-    fn get(&self, part: &Shape, make: impl Fn() -> Lay) -> &Lay {
-        let (known, lay, others) =
-            &**self.0.get_or_init(|| Box::new((part.clone(), make(), Lays::default())));
-        if known == part { lay } else { others.get(part, make) }
+impl ReduceLoops {
+    /// The loop over a window whose kept dimensions have these sizes.
+    fn get(&self, part: &Shape, make: impl Fn() -> ReduceLoop) -> &ReduceLoop {
+        let (known, own, others) =
+            &**self.0.get_or_init(|| Box::new((part.clone(), make(), ReduceLoops::default())));
+        if known == part { own } else { others.get(part, make) }
     }
 }
 
-impl Lay {
-    fn new(reducer: Reducer, (part, reduced): (&Shape, &Shape), program: &Program) -> Lay {
-        // Results in the order in which operands lie, and forwards, whatever order they are wanted in.
+impl ReduceLoop {
+    fn new(reducer: Reducer, (part, reduced): (&Shape, &Shape), program: &Program) -> ReduceLoop {
+        // Results in the order of the operands' strides, and forwards, whatever order they are wanted in.
         let step = contiguous_strides(part);
         let of_kept = program.loads.iter().map(|load| &load.strides[..part.ndim()]);
         let strides: Vec<&[isize]> = of_kept.chain([&step[..]]).collect();
@@ -230,12 +231,12 @@ impl Lay {
         let (first, out) = (firsts[program.loads.len()], out[0].clone());
         let of_loads: Vec<&[isize]> = loads.iter().map(|(_, strides)| strides.as_slice()).collect();
         let repeats = of_loads.iter().all(|strides| strides[kept.ndim()..].iter().all(|&stride| stride == 0));
-        let lies_across = |strides: &&[isize]| {
+        let is_across = |strides: &&[isize]| {
             let [column, _, row] = steps(strides, &kept);
-            // One element for all that are reduced to a result lies along as well.
+            // One element for all that are reduced to a result suits both.
             row != Some(0) && (column == Some(1) || is_nearer(column, row))
         };
-        let across = repeats || of_loads.iter().any(lies_across);
+        let across = repeats || of_loads.iter().any(is_across);
         let [column, outer, row] = of_loads.first().map_or([None; 3], |strides| steps(strides, &kept));
         let is_even = reduced.ndim() <= 1 && !of_loads.is_empty();
         let steps = (column.unwrap_or(1), is_even.then(|| row.unwrap_or(1)));
@@ -244,7 +245,25 @@ impl Lay {
         let grid = Grid::new(&reducer, elements, results_of, steps, is_nearer(outer, row));
         let compiled =
             Compiled::new(program, &kinds(program, &of_loads, &grid, (kept.ndim(), across)), false);
-        Lay { kept, results, out, first, step, loads, grid, repeats, across, pairs, compiled }
+        ReduceLoop { kept, results, out, first, step, loads, grid, repeats, across, pairs, compiled }
+    }
+
+    /// Results of a block, where so many elements are worth a thread.
+    fn columns(&self, form: FoldForm, direct: bool, grain: usize) -> usize {
+        let Grid { inner, results, widest, count, .. } = self.grid;
+        match form {
+            // All threads have columns, of a few cache lines at least. Moments take more room than elements.
+            FoldForm::Across if direct => {
+                let threads = (results.saturating_mul(count) / grain).clamp(1, num_threads());
+                let share = inner.div_ceil(threads).next_multiple_of(SHARE_RESULTS);
+                share.min(widest).min(inner)
+            }
+            FoldForm::Along if direct => {
+                let area = grain.min(GRAIN_ELEMENTS);
+                (area / count.min(area)).clamp(1, inner)
+            }
+            _ => tile_columns(&self.grid, form, self.across),
+        }
     }
 }
 
@@ -284,8 +303,8 @@ fn is_load(program: &Program) -> bool {
     matches!(program.instructions[program.result], Instruction::Load(0))
 }
 
-/// The most rows of a tile of so many results, whose elements lie across memory or not: of a lane, all that
-/// there are where they lie along memory; else whole leaves.
+/// The most rows of a tile of so many results: of a lane, all that there are unless operands' rows are
+/// contiguous (`across`); else whole leaves.
 fn tile_rows(form: FoldForm, across: bool, columns: usize) -> usize {
     match form {
         FoldForm::Across if across => TILE_ROWS,
@@ -306,50 +325,28 @@ fn tile_columns(grid: &Grid, form: FoldForm, across: bool) -> usize {
     }
 }
 
-impl ReduceLoop<'_> {
-    /// Results of a block, where so many elements are worth a thread.
-    fn columns(&self, form: FoldForm, direct: bool, grain: usize) -> usize {
-        let Grid { inner, results, widest, count, .. } = self.lay.grid;
-        match form {
-            // All threads have columns, of a few cache lines at least. Moments take more room than elements.
-            FoldForm::Across if direct => {
-                let threads = (results.saturating_mul(count) / grain).clamp(1, num_threads());
-                let share = inner.div_ceil(threads).next_multiple_of(SHARE_RESULTS);
-                share.min(widest).min(inner)
-            }
-            FoldForm::Along if direct => {
-                let area = grain.min(GRAIN_ELEMENTS);
-                (area / count.min(area)).clamp(1, inner)
-            }
-            _ => tile_columns(&self.lay.grid, form, self.lay.across),
-        }
-    }
-}
-
 impl<'p> Reduction<'_, 'p> {
     fn worker(&self) -> FoldWorker<'p> {
-        let made: &'p PreparedReduce = self.own.made;
-        let (columns, finish) = (self.way.columns, made.finish.as_ref());
-        let (fold, results) = (self.own.reducer.start(columns), Results::new(finish, columns, self.item));
-        FoldWorker { way: self.way, tiles: self.tiles(), fold, results }
+        let (columns, finish) = (self.block.columns, self.prepared.finish.as_ref());
+        let (fold, results) = (self.reducer.start(columns), Results::new(finish, columns, self.item));
+        FoldWorker { block: self.block, tiles: self.tiles(), fold, results }
     }
 
-    /// Tiles for elements that are not reduced where they lie.
+    /// Tiles for elements that are not read in place.
     fn tiles(&self) -> Option<Tiles<'p>> {
-        let FoldWay { form, direct, columns } = self.way;
-        let lay: &'p Lay = self.own.lay;
-        let elements = columns * self.reduced.min(tile_rows(form, lay.across, columns));
-        (!direct).then(|| Tiles::new(&lay.compiled, elements.max(1), is_load(self.own.program)))
+        let FoldBlock { form, direct, columns } = self.block;
+        let elements = columns * self.reduced.min(tile_rows(form, self.own.across, columns));
+        (!direct).then(|| Tiles::new(&self.own.compiled, elements.max(1), self.is_load))
     }
 
     fn part(&self, worker: &mut FoldWorker<'p>, mut out: Output<'_>) -> Result<()> {
         let Range { start, end } = out.columns();
-        let inner = self.own.lay.grid.inner;
+        let inner = self.own.grid.inner;
         let FoldWorker { tiles, fold, results, .. } = worker;
         let mut first = start;
         while first < end {
             let even = if self.direct.is_some() { (first / inner + 1) * inner } else { end };
-            let columns = first..end.min(first + self.way.columns).min(even);
+            let columns = first..end.min(first + self.block.columns).min(even);
             fold.start(columns.len());
             match self.reduced.div_ceil(self.group()) {
                 groups if groups < 2 || num_threads() == 1 => {
@@ -362,7 +359,7 @@ impl<'p> Reduction<'_, 'p> {
                         self.leaves(tiles, fold, &columns, part * step..groups.min((part + 1) * step))
                     };
                     let parts = (groups.div_ceil(step), columns.len());
-                    fold::divide(&mut **fold, &self.own.reducer, parts, || self.tiles(), part)?;
+                    fold::divide(&mut **fold, &self.reducer, parts, || self.tiles(), part)?;
                 }
             }
             out.store(columns.clone(), results.finished(columns.len(), |results| fold.finish(results))?);
@@ -373,8 +370,8 @@ impl<'p> Reduction<'_, 'p> {
 
     /// Reduced elements of a group of leaves: a power of two of these.
     fn group(&self) -> usize {
-        match self.way.form {
-            FoldForm::Narrow => (GROUP_ELEMENTS / self.way.columns.next_power_of_two()).max(LEAF_ELEMENTS),
+        match self.block.form {
+            FoldForm::Narrow => (GROUP_ELEMENTS / self.block.columns.next_power_of_two()).max(LEAF_ELEMENTS),
             _ => GROUP_ELEMENTS,
         }
     }
@@ -398,17 +395,17 @@ impl<'p> Reduction<'_, 'p> {
                     self.take(slice, fold, columns, rows);
                     Ok(())
                 }
-                (None, None) => unreachable!("there are tiles unless elements are reduced where they lie"),
+                (None, None) => unreachable!("there are tiles unless elements are read in place"),
             }
         })
     }
 
-    /// Takes elements where they lie.
+    /// Takes elements in place.
     fn take(&self, slice: ElementSlice<'_>, fold: &mut dyn Fold, columns: &Range<usize>, rows: Range<usize>) {
-        let (input, grid) = (&self.inputs[0], &self.own.lay.grid);
+        let (input, grid) = (&self.inputs[0], &self.own.grid);
         let ElementSlice { bytes, item, first } = slice.at(input.offset(columns.start, 0));
         let row = |row: usize| grid.row_step.map_or_else(|| input.offset(0, row), |step| row as isize * step);
-        let form = (self.way.form, columns.len());
+        let form = (self.block.form, columns.len());
         grid.take(fold, form, (bytes, item), rows, |at| (first + row(at)) as usize);
     }
 
@@ -420,12 +417,12 @@ impl<'p> Reduction<'_, 'p> {
         columns: &Range<usize>,
         rows: Range<usize>,
     ) -> Result<()> {
-        let Lay { repeats, across, .. } = *self.own.lay;
-        let form = self.way.form;
+        let ReduceLoop { repeats, across, .. } = *self.own;
+        let form = self.block.form;
         let is_across = form == FoldForm::Across;
         let order = if form == FoldForm::Along { LineOrder::ByColumn } else { LineOrder::ByRow };
         let step = if is_across { lanes(self.reduced) } else { 1 };
-        let most = tile_rows(form, across, self.way.columns);
+        let most = tile_rows(form, across, self.block.columns);
         let of_lanes = is_across.then(|| lane_rows(self.reduced, rows.clone())).into_iter().flatten();
         let whole = (!is_across).then_some((rows.start, rows.len()));
         let parts = |(first, count): (usize, usize)| {
@@ -438,7 +435,7 @@ impl<'p> Reduction<'_, 'p> {
         while let Some((first, count, is_last)) = parts.next() {
             // Rows that are all the same are there once.
             let taken = if repeats && is_across { count.min(1) } else { count };
-            // A lane of the last leaf may have no rows, which lie nowhere.
+            // A lane of the last leaf may have no rows.
             if taken > 0 && (!repeats || known.0 != taken) {
                 let next =
                     parts.peek().map_or((columns.end, rows.start), |&(first, ..)| (columns.start, first));
@@ -471,7 +468,7 @@ impl<'p> Reduction<'_, 'p> {
             LineOrder::ByRow => (rows.count, columns.len()),
             LineOrder::ByColumn => (columns.len(), rows.count),
         };
-        let loads = &self.own.lay.compiled.loads;
+        let loads = &self.own.compiled.loads;
         // What is the same all along a line is there once.
         let part = |load: usize| match (loads[load].0, order) {
             (LoadKind::Vector | LoadKind::Stepped(_), _) => (columns.clone(), rows),
@@ -479,8 +476,8 @@ impl<'p> Reduction<'_, 'p> {
             (LoadKind::Splat, LineOrder::ByColumn) => (columns.clone(), StridedRange { count: 1, ..rows }),
         };
         // Tiles end before processors have seen where they lead.
-        let asks = cache::prefetch_bytes(self.own.made.cost.bytes(), Stores::Cached) > 0;
-        let lying = |load: usize| {
+        let asks = cache::prefetch_bytes(self.prepared.cost.bytes(), Stores::Cached) > 0;
+        let in_place = |load: usize| {
             let slice = self.slices[load]?;
             let (columns, rows) = part(load);
             let (at, step) = self.inputs[load].lines(columns, rows, order)?;
@@ -492,7 +489,7 @@ impl<'p> Reduction<'_, 'p> {
             let len = if kind == LoadKind::Splat { 1 } else { len };
             Some(Inside { ahead: ahead.wrapping_mul(item as isize), ..slice.at(at).rows(lines, len, step) })
         };
-        tiles.run((lines, len), lying, |load, tile| {
+        tiles.run((lines, len), in_place, |load, tile| {
             let (columns, rows) = part(load);
             self.inputs[load].load(columns, rows, order, tile);
         })

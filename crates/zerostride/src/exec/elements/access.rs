@@ -1,4 +1,4 @@
-//! Owns the elements of a step: that they lie in memory, and the copying of them between memory and tiles, in
+//! Owns the elements of a step: that they are in memory, and the copying of them between memory and tiles, in
 //! step with a loop. What it hands out is safe: an [`Input`] never overlaps the [`Output`] of its step, and
 //! parts of an output that have been split off are disjoint. It does not know what is computed from the
 //! tiles.
@@ -33,7 +33,7 @@ pub(in crate::exec) struct StridedElements<'a> {
 
 impl<'a> StridedElements<'a> {
     /// # Panics
-    /// If an element lies outside the block.
+    /// If an element is outside the block.
     fn new(
         block: Block<'a>,
         item: usize,
@@ -103,7 +103,7 @@ impl<'a> StridedElements<'a> {
         self.block.storage_start().as_ptr().wrapping_add(element as usize * self.item)
     }
 
-    /// Whether elements that lie side by side are in the block.
+    /// Whether contiguous elements are in the block.
     pub(in crate::exec) fn holds(&self, first: isize, count: usize) -> bool {
         let (range, item) = (self.block.range(), self.item as i128);
         let first = first as i128 * item;
@@ -148,7 +148,7 @@ impl<'a> StridedElements<'a> {
         }
     }
 
-    /// Where rows lie.
+    /// The rows in parts.
     fn row_parts(&self, StridedRange { first, step, count }: StridedRange) -> SmallVec<[Part; 4]> {
         let part = |row, count| {
             let (offset, dim) = (self.rows.offset(row), self.rows.shape.len().saturating_sub(1));
@@ -169,7 +169,7 @@ impl<'a> Input<'a> {
     /// Elements in step with the columns and rows of a loop; `None` if the step's output writes any of them.
     ///
     /// # Panics
-    /// If an element lies outside the block.
+    /// If an element is outside the block.
     pub(crate) fn new(
         block: Block<'a>,
         item: usize,
@@ -235,15 +235,15 @@ impl<'a> Input<'a> {
         let len = (high - low + 1) as usize * item;
         debug_assert!(self.0.holds(offset + low, (high - low + 1) as usize));
         // SAFETY: the first and the last element are in the block, which `StridedElements::new` has seen, and
-        // so is what lies between them: initialised, readable, kept from other operations' writes by the
+        // so is the memory between them: initialised, readable, kept from other operations' writes by the
         // block, and not written by this step, whose output is in another range.
         let bytes = unsafe { std::slice::from_raw_parts(self.0.address(offset + low), len) };
         Some(ElementSlice { bytes, item: *item, first: -low })
     }
 
-    /// Where some columns of some rows begin, in elements from the loop's first one, and how far it is from
-    /// one line to the next: a line are the columns of a row or the rows of a column, by the order. `None`
-    /// unless the elements of a line lie side by side, and lines are always as far from each other.
+    /// The offset of some columns of some rows from the loop's first element, and the stride from one line to
+    /// the next: a line are the columns of a row or the rows of a column, by the order. `None` unless lines
+    /// are contiguous and have one stride.
     pub(crate) fn lines(
         &self,
         columns: Range<usize>,
@@ -261,7 +261,7 @@ impl<'a> Input<'a> {
         Some((line.offset(along.first) + lines.offset(across.first), step))
     }
 
-    /// Where a column of a row lies, in elements from the loop's first one.
+    /// The offset of a column of a row from the loop's first element.
     pub(crate) fn offset(&self, column: usize, row: usize) -> isize {
         self.0.columns.offset(column) + self.0.rows.offset(row)
     }
@@ -274,7 +274,7 @@ impl<'a> Written<'a> {
     /// Elements in step with the columns of a loop.
     ///
     /// # Panics
-    /// If the block may not be written, an element lies outside it, or elements share memory.
+    /// If the block may not be written, an element is outside it, or elements share memory.
     pub(crate) fn new(
         block: Block<'a>,
         item: usize,
@@ -321,7 +321,7 @@ impl<'a> Output<'a> {
     /// Two parts, the second from column `middle` on.
     ///
     /// # Panics
-    /// If `middle` lies outside the part.
+    /// If `middle` is outside the part.
     pub(crate) fn split(self, middle: usize) -> (Output<'a>, Output<'a>) {
         assert!(self.columns.start <= middle && middle <= self.columns.end);
         let left = Output { columns: self.columns.start..middle, ..self };
@@ -350,14 +350,14 @@ impl<'a> Output<'a> {
         let StridedElements { item, columns: steps, offset, .. } = self.elements;
         if steps.is_dense() {
             let (first, tile) = (offset + columns.start as isize, &tile[..columns.len() * item]);
-            // SAFETY: as below; these columns lie side by side from the first one on.
+            // SAFETY: as below; these columns are contiguous from the first one on.
             unsafe { self.elements.address(first).copy_from_nonoverlapping(tile.as_ptr(), tile.len()) };
             return;
         }
         let row = StridedRange::all(0..1);
         self.elements.blocks(columns, row, (LineOrder::ByRow, tile.len()), |element, dims, position| {
             let from = tile.as_ptr().wrapping_add(position);
-            // SAFETY: as in `Input::load`, the other way round. `Written::new` has seen that the block is
+            // SAFETY: as in `Input::load`, from the tile to memory. `Written::new` has seen that the block is
             // writable and that no two columns share memory; only this part touches its columns, inputs read
             // other elements, and `&mut self` keeps it to one access at a time.
             unsafe { pack(self.elements.item, &back(dims), from, self.elements.address(element)) };

@@ -14,7 +14,8 @@ impl<const N: usize> StridedDims<N> {
         let mut joined: SmallVec<[(usize, [isize; N]); 3]> = SmallVec::new();
         for (size, strides) in dims.into_iter().filter(|(size, _)| *size != 1) {
             let goes_on = |(inner, of_inner): &(usize, [isize; N])| {
-                of_inner.map(|stride| stride.checked_mul(*inner as isize)) == strides.map(Some)
+                let mut both = of_inner.iter().zip(&strides);
+                both.all(|(step, &stride)| step.checked_mul(*inner as isize) == Some(stride))
             };
             match joined.last_mut().filter(|inner| goes_on(inner)) {
                 Some((inner, _)) => *inner *= size,

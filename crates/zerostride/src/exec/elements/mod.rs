@@ -1,4 +1,4 @@
-//! Owns where elements lie: strided elements and what is proved of them, walks over panels of them, rows. It
+//! Owns where elements are: strided elements and what is proved of them, walks over panels of them, rows. It
 //! does not know what is done to a row (`body`), nor who runs which part (`schedule`).
 
 #[allow(unsafe_code)]

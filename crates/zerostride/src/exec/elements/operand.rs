@@ -1,4 +1,4 @@
-//! Owns what an element-wise step reads and writes, panel by panel: where a row lies, what must be packed
+//! Owns what an element-wise step reads and writes, panel by panel: where a row is, what must be packed
 //! first and scattered afterwards. It makes the feeds and sinks that machines run on, and so vouches for
 //! their addresses, with what `access.rs` has proved of the whole loop. It does not know what is computed.
 
@@ -93,13 +93,13 @@ impl<'a> Panels<'a> {
 
     /// Whether a transposed copy to these rows goes through a tile, because the row stride aliases in L1
     /// (`ALIASED_BYTES`).
-    fn is_crowded_by(&self, source: &Panels<'_>) -> bool {
+    fn aliases_beside(&self, source: &Panels<'_>) -> bool {
         let (across, steps) = self.walk.across();
         let apart = |panels: &Panels<'_>| panels.elements.strides()[across].unsigned_abs();
         // A transposed copy keeps as many lines open as a line has elements: twice as many for bytes as for
         // two-byte elements.
-        let crowded = if self.item() == 1 { ALIASED_BYTES / 2 } else { ALIASED_BYTES };
-        steps == 1 && apart(source) == 1 && (apart(self) * self.item()).is_multiple_of(crowded)
+        let aliased = if self.item() == 1 { ALIASED_BYTES / 2 } else { ALIASED_BYTES };
+        steps == 1 && apart(source) == 1 && (apart(self) * self.item()).is_multiple_of(aliased)
     }
 
     /// The copy of a panel, made of the distances of its elements. Panels that have as many rows and elements
@@ -111,7 +111,7 @@ impl<'a> Panels<'a> {
         pack
     }
 
-    /// The distances of a panel's elements, where they lie and in the tile: from row to row, then inside a
+    /// The distances of a panel's elements, in their memory and in the tile: from row to row, then inside a
     /// row.
     fn distances(&self, panel: &Panel) -> Distances {
         let (item, strides) = (self.item(), self.elements.strides());
@@ -128,7 +128,7 @@ impl<'a> Panels<'a> {
         dims
     }
 
-    /// Whether rows from an element on lie where the loop's elements do.
+    /// Whether rows from an element on are in the memory of the loop's elements.
     fn hold(&self, first: isize, rows: &Rows) -> bool {
         let item = self.item();
         let last = first + rows.step / item as isize * (rows.count as isize - 1);
@@ -165,7 +165,7 @@ impl<'a> Operand<'a> {
     /// The rows of a panel.
     ///
     /// # Safety
-    /// While the feed lives, nobody writes these elements, but for a machine that has it with a sink of the
+    /// While the feed lives, no code writes these elements, but for a machine that has it with a sink of the
     /// same rows.
     ///
     /// # Panics
@@ -268,7 +268,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Copies the panels of a share straight from where an operand's elements lie.
+    /// Copies the panels of a share straight from an operand's memory.
     ///
     /// # Panics
     /// If the share is of another output, or the elements are of another size.
@@ -309,7 +309,7 @@ impl<'a> Writer<'a> {
         let forms = [self.0.form, operand.panels.form];
         self.0.item() == operand.panels.item()
             && match forms.contains(&RowForm::Scattered) {
-                true => !self.0.is_crowded_by(&operand.panels),
+                true => !self.0.aliases_beside(&operand.panels),
                 false => Tuning::active().memcpy_rows && forms == [RowForm::Dense; 2],
             }
     }

@@ -52,7 +52,7 @@ pub(in crate::exec) struct ElementSlice<'a> {
     pub(in crate::exec) bytes: &'a [u8],
     /// Bytes of an element.
     pub(in crate::exec) item: usize,
-    /// Where in them the loop's element 0 lies, in elements.
+    /// The number of the loop's element 0 among them.
     pub(in crate::exec) first: isize,
 }
 

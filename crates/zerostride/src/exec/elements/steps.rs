@@ -1,5 +1,5 @@
-//! Owns the steps of a loop over some dimensions: where they lie, and into how few parts they fall. It does
-//! not know memory, only distances in it (`access.rs`).
+//! Owns the steps of a loop over some dimensions: their offsets, and as few parts as there can be. It does
+//! not know memory, only offsets in it (`access.rs`).
 
 use std::ops::Range;
 
@@ -66,7 +66,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Where a step lies.
+    /// The offset of a step.
     pub(in crate::exec) fn offset(&self, mut step: usize) -> isize {
         let mut offset = 0;
         for (&size, &stride) in self.shape.iter().zip(self.strides).skip(1).rev() {
@@ -76,7 +76,7 @@ impl Steps<'_> {
         offset + step as isize * self.strides.first().copied().unwrap_or(0)
     }
 
-    /// Whether each step is longer than all steps inside it together, so that no two elements meet.
+    /// Whether each stride is longer than all steps inside it together, so that no two elements coincide.
     pub(in crate::exec) fn is_nested(&self) -> bool {
         let mut dims = self.shape.iter().zip(self.strides).rev().filter(|&(&size, _)| size > 1);
         let reach = dims.try_fold(0i128, |inside, (&size, &stride)| {
@@ -85,19 +85,19 @@ impl Steps<'_> {
         reach.is_some()
     }
 
-    /// Whether steps lie side by side in row-major order.
+    /// Whether steps are contiguous.
     pub(in crate::exec) fn is_dense(&self) -> bool {
         self.dense(1).is_some()
     }
 
-    /// Where the step after the last one would lie, if each is that far from the one before, in row-major
+    /// The offset of the step after the last one, if each is that far from the one before, in row-major
     /// order.
     pub(in crate::exec) fn dense(&self, step: isize) -> Option<isize> {
         let mut dims = self.shape.iter().zip(self.strides).rev().filter(|&(&size, _)| size != 1);
         dims.try_fold(step, |step, (&size, &stride)| (stride == step).then(|| step * size as isize))
     }
 
-    /// How far it is from one step of some to the next, if that is always as far.
+    /// The stride from one step of some to the next, if there is one.
     pub(in crate::exec) fn step(&self, StridedRange { first, step, count }: StridedRange) -> Option<isize> {
         let Some((&stride, outer)) = self.strides.split_last() else { return Some(0) };
         let is_inside = |size: usize| first % size + step * count.saturating_sub(1) < size;
@@ -110,7 +110,7 @@ impl Steps<'_> {
         self.shape.iter().product()
     }
 
-    /// How far these steps reach beyond what others do.
+    /// The lowest and the highest offset, added to those of other steps.
     pub(in crate::exec) fn reach(&self, reach: (isize, isize)) -> (isize, isize) {
         self.shape.iter().zip(self.strides).fold(reach, |(low, high), (&size, &stride)| {
             let last = (size as isize - 1) * stride;
@@ -119,7 +119,7 @@ impl Steps<'_> {
     }
 }
 
-/// The way back from a tile.
+/// The copy back from a tile.
 pub(super) fn back(dims: &[PackDim]) -> SmallVec<[PackDim; 12]> {
     dims.iter().map(|dim| PackDim { from: dim.to, to: dim.from, ..*dim }).collect()
 }

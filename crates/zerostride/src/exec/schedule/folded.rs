@@ -28,7 +28,7 @@ pub(in crate::exec) fn run<'p>(
     let buffers = &plan.passes.buffers;
     let run = Run { group, folded, steps, buffers };
     let targeted = target.as_ref().map(|_| plan.result());
-    // What is whole: the results of reductions over rows, and rows that are read afterwards.
+    // Buffers beyond blocks of rows: the results of reductions over rows, and rows that are read afterwards.
     let mut whole: Vec<(usize, Fresh)> = Vec::new();
     for output in run.outputs().filter(|&output| Some(output) != targeted) {
         whole.push((output, allocate(&buffers[output])?));
@@ -57,8 +57,8 @@ pub(in crate::exec) fn run<'p>(
         folds.iter_mut().zip(part).for_each(|(fold, part)| fold.append(part));
     }
     for (fold, (step, made)) in folds.iter_mut().zip(run.reducing()) {
-        let place = of_folds.iter().position(|(output, _)| *output == step.output);
-        let (_, block) = of_folds.swap_remove(place.expect("every result has memory"));
+        let own = of_folds.iter().position(|(output, _)| *output == step.output);
+        let (_, block) = of_folds.swap_remove(own.expect("every result has memory"));
         store(&mut **fold, step, made, &buffers[step.output], block)?;
     }
     whole.into_iter().for_each(|(output, fresh)| slots[buffers[output].slot] = Some(fresh));
@@ -96,17 +96,17 @@ struct Run<'p> {
 /// Some neighbouring lanes or leaves, what is written of their rows, and what they are reduced to.
 struct Part<'a> {
     units: Range<usize>,
-    rows: Vec<RowBlocks<'a>>,
+    /// By the buffer.
+    rows: Vec<(usize, RowBlocks<'a>)>,
     folds: Vec<Box<dyn Fold>>,
 }
 
-/// Where rows of a result belong: in one block that has all of the part's, or each in its own, in the order
-/// in which they are computed.
-struct RowBlocks<'a> {
-    output: usize,
-    blocks: Vec<Block<'a>>,
-    /// The next one, where each row has its own.
-    next: Option<usize>,
+/// The memory for a part's rows of a buffer.
+enum RowBlocks<'a> {
+    /// One block.
+    Together(Block<'a>),
+    /// A block for each row, in the order in which they are computed.
+    Apart(std::vec::IntoIter<Block<'a>>),
 }
 
 impl<'p> Run<'p> {
@@ -124,7 +124,7 @@ impl<'p> Run<'p> {
         self.reducing().map(|(step, _)| step).find(|step| step.output == output)
     }
 
-    /// The buffers that are whole.
+    /// The buffers beyond blocks of rows.
     fn outputs(&self) -> impl Iterator<Item = usize> + use<'p> {
         let buffers = self.buffers;
         self.steps.iter().map(|step| step.output).filter(move |&output| buffers[output].slot < buffers.len())
@@ -169,7 +169,7 @@ impl<'p> Run<'p> {
             for part in parts {
                 let [start, end] = [part.units.start, part.units.end]
                     .map(|lane| (lane / lanes * LEAF_ELEMENTS).min(self.group.rows));
-                part.rows.push(RowBlocks { output, blocks: vec![cut(&mut rest, end - start)], next: None });
+                part.rows.push((output, RowBlocks::Together(cut(&mut rest, end - start))));
             }
             return;
         }
@@ -178,32 +178,27 @@ impl<'p> Run<'p> {
             let own = self
                 .lanes(&part.units)
                 .flat_map(|(first, count)| (0..count).map(move |row| first + row * lanes));
-            let blocks = own.map(|row| rows[row].take().expect("a row is in one lane")).collect();
-            part.rows.push(RowBlocks { output, blocks, next: Some(0) });
+            let blocks: Vec<_> = own.map(|row| rows[row].take().expect("a row is in one lane")).collect();
+            part.rows.push((output, RowBlocks::Apart(blocks.into_iter())));
         }
     }
 }
 
 impl RowBlocks<'_> {
-    /// Copies some rows of a lane, of so many bytes, to where they belong.
-    fn store(&mut self, rows: (usize, usize, usize), (row, item): (usize, usize), bytes: &[u8]) {
-        let (first, count, lanes) = rows;
+    /// Copies some rows of a lane, of so many bytes, from a tile, the first being that number.
+    fn store(&mut self, (first, lanes): (usize, usize), (row, item): (usize, usize), tile: &[u8]) {
         let elements = row / item;
         let offset = |row: usize| (row * elements) as isize;
-        match &mut self.next {
-            None => {
-                let (sizes, strides) = ([count, elements], [offset(lanes), 1]);
-                let mut written = Written::new(self.blocks[0].again(), item, &sizes, &strides, offset(first));
-                written.output().store(0..count * elements, bytes);
-            }
-            Some(next) => {
-                let sizes = [elements];
-                for (index, bytes) in bytes.chunks_exact(row).enumerate() {
-                    let (block, first) = (self.blocks[*next].again(), offset(first + index * lanes));
-                    let mut written = Written::new(block, item, &sizes, &[1], first);
-                    written.output().store(0..elements, bytes);
-                    *next += 1;
-                }
+        let copy = |block: Block<'_>, first: usize, tile: &[u8]| {
+            let (sizes, strides) = ([tile.len() / row, elements], [offset(lanes), 1]);
+            let mut written = Written::new(block, item, &sizes, &strides, offset(first));
+            written.output().store(0..tile.len() / item, tile);
+        };
+        match self {
+            RowBlocks::Together(block) => copy(block.again(), first, tile),
+            RowBlocks::Apart(blocks) => {
+                let rows = tile.chunks_exact(row).zip((first..).step_by(lanes)).zip(blocks);
+                rows.for_each(|((tile, first), block)| copy(block, first, tile));
             }
         }
     }
@@ -236,34 +231,34 @@ impl<'p> Worker<'p> {
     fn run<'a>(
         &mut self,
         run: &Run<'p>,
-        Part { units, rows, folds }: &mut Part<'_>,
+        part: &mut Part<'_>,
         read: &(impl Fn(Source) -> Block<'a> + Sync),
     ) -> Result<()> {
         match run.folded.kind {
             FoldKind::Row { lanes } => {
-                for (first, count) in run.lanes(units) {
+                for (first, count) in run.lanes(&part.units) {
                     if count == 0 {
                         let none = &self.values.bytes_mut()[..0];
-                        folds.iter_mut().for_each(|fold| fold.rows(none, &[], first, true));
+                        part.folds.iter_mut().for_each(|fold| fold.rows(none, &[], first, true));
                     }
                     for done in (0..count).step_by(run.group.block) {
-                        let part = run.group.block.min(count - done);
-                        let (first, ends) = (first + done * lanes, done + part == count);
-                        self.block(run, (first, part), (rows, folds), read, |fold, values, row| {
-                            let begins: SmallVec<[usize; 64]> = (0..part).map(|at| at * row).collect();
+                        let rows = run.group.block.min(count - done);
+                        let (first, ends) = (first + done * lanes, done + rows == count);
+                        self.block(run, (first, rows), part, read, |fold, values, row| {
+                            let begins: SmallVec<[usize; 64]> = (0..rows).map(|at| at * row).collect();
                             fold.rows(values, &begins, first, ends);
                         })?;
                     }
                 }
             }
             FoldKind::One { row_elements } => {
-                let elements = units.start * LEAF_ELEMENTS
-                    ..(units.end * LEAF_ELEMENTS).min(run.group.rows * row_elements);
+                let elements = part.units.start * LEAF_ELEMENTS
+                    ..(part.units.end * LEAF_ELEMENTS).min(run.group.rows * row_elements);
                 let leaves = ((run.group.block - 1) * row_elements / LEAF_ELEMENTS).max(1);
                 for first in elements.clone().step_by(leaves * LEAF_ELEMENTS) {
                     let end = elements.end.min(first + leaves * LEAF_ELEMENTS);
                     let own = first / row_elements..end.div_ceil(row_elements);
-                    self.block(run, (own.start, own.len()), (rows, folds), read, |fold, values, row| {
+                    self.block(run, (own.start, own.len()), part, read, |fold, values, row| {
                         let item = values.len() / (own.len() * row);
                         let (rows, before) = (end - first, (first - own.start * row) * item);
                         let panel =
@@ -282,7 +277,7 @@ impl<'p> Worker<'p> {
         &mut self,
         run: &Run<'p>,
         (first, count): (usize, usize),
-        (rows, folds): (&mut [RowBlocks<'_>], &mut [Box<dyn Fold>]),
+        part: &mut Part<'_>,
         read: &impl Fn(Source) -> Block<'a>,
         take: impl Fn(&mut dyn Fold, &[u8], usize),
     ) -> Result<()> {
@@ -295,21 +290,21 @@ impl<'p> Worker<'p> {
             ready.extend(run.folded.steps.iter().map(prepared));
             *ready_for = count;
         }
-        let mut folds = folds.iter_mut();
+        let mut folds = part.folds.iter_mut();
         for ((step, made), ready) in run.all().zip(ready) {
-            let place = |buffer: usize| {
+            let local = |buffer: usize| {
                 let slot = run.buffers[buffer].slot;
                 run.group.local.iter().position(|(own, _)| *own == slot)
             };
             let moved: SmallVec<[isize; 8]> =
                 made.row_strides.iter().map(|stride| stride * first as isize).collect();
-            let own = if made.results.is_some() { None } else { place(step.output) };
+            let own = if made.results.is_some() { None } else { local(step.output) };
             let dtype = made.dtype();
             {
                 let mut blocks: SmallVec<[Block<'_>; 8]> = held.iter_mut().map(Scratch::block_mut).collect();
                 let readers: SmallVec<[Block<'_>; 8]> = blocks.iter().map(Block::reader).collect();
-                let read = |source: Source| match source.buffer().and_then(place) {
-                    Some(place) => readers[place].reader(),
+                let read = |source: Source| match source.buffer().and_then(local) {
+                    Some(local) => readers[local].reader(),
                     None => read(source),
                 };
                 let out = match own {
@@ -330,11 +325,12 @@ impl<'p> Worker<'p> {
                     take(&mut **fold, &values.bytes_mut()[..count * row * item], row);
                 }
                 Some(own) => {
-                    if let Some(blocks) = rows.iter_mut().find(|blocks| blocks.output == step.output) {
+                    let mut rows = part.rows.iter_mut();
+                    if let Some((_, blocks)) = rows.find(|(output, _)| *output == step.output) {
                         let (row, item) =
                             (run.row_bytes(step.output), run.buffers[step.output].dtype.item_size());
                         let bytes = &held[own].bytes_mut()[..count * row];
-                        blocks.store((first, count, run.folded.kind.rows_apart()), (row, item), bytes);
+                        blocks.store((first, run.folded.kind.rows_apart()), (row, item), bytes);
                     }
                 }
             }

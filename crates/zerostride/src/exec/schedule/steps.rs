@@ -78,7 +78,7 @@ fn run_step(
 
 fn run_prepared(plan: &Plan, step: &Step, memory: &Access, slots: &Slots, out: Block<'_>) -> Result<()> {
     let buffer = &plan.passes.buffers[step.output];
-    // A dying operand lies in the output's own block, which is out of its slot while the step runs.
+    // A dying operand is in the output's own block, which is out of its slot while the step runs.
     let own = out.reader();
     let read = |source: Source| match source {
         Source::Leaf(leaf) => block(memory, &plan.leaves[leaf]),

@@ -1,5 +1,6 @@
-//! Owns the reduction of elements where they lie: in which form they are handed to a fold, and how. It does
-//! not know who may read them (`reduce.rs`, `inline/reduce.rs`), nor how they are reduced (`kernels`).
+//! Owns how elements that are reduced are handed to a fold: the strides of their grid, and the form that
+//! follows. It does not know where the elements are (`reduce.rs`, `fold.rs`, `inline/reduce.rs`), nor how
+//! they are reduced (`kernels`).
 
 use std::ops::Range;
 
@@ -8,16 +9,16 @@ use zerostride_ops::{DType, Reduction};
 
 use crate::plan::FEW_RESULTS;
 
-/// Elements of short rows that are worth reading across memory where they lie.
+/// Elements of short rows that are worth reading in place, row by row.
 const ACROSS_ELEMENTS: usize = 2048;
 
-/// Bytes of rows that are read across memory at once.
+/// Bytes of the part of each row that is read before the next row.
 const ROW_BYTES: usize = 16 << 10;
 
 /// Neighbouring results from which on their rows are worth a pass each.
 const WIDE_RESULTS: usize = 16;
 
-/// Results side by side that are not worth a pass for each row.
+/// Neighbouring results that are not worth a pass for each row.
 const NARROW_RESULTS: usize = 64;
 
 /// Leaves that are worth dividing among threads.
@@ -41,8 +42,8 @@ pub(in crate::exec) enum FoldForm {
 }
 
 impl FoldForm {
-    /// The panel of a block's elements, of which `column_step` lead from a result's to those of the next, and
-    /// `row_step` from one of a result's to its next, where results do not lie side by side.
+    /// The panel of a block's elements, with the strides from a result's elements to those of the next, and
+    /// from one of a result's elements to its next, unless the results of a row are contiguous.
     pub(in crate::exec) fn panel(
         self,
         rows: usize,
@@ -59,25 +60,25 @@ impl FoldForm {
     }
 }
 
-/// Where the elements of a loop lie, as far as it decides about their form.
+/// The elements of a reduction as rows, one for each reduced index, and columns, one for each result.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::exec) struct Grid {
     /// Neighbouring results, and all of them.
     pub(in crate::exec) inner: usize,
     pub(in crate::exec) results: usize,
-    /// The most that are worth reading across memory at once.
+    /// The most columns that are worth reading before the next row.
     pub(in crate::exec) widest: usize,
     /// Reduced elements of each.
     pub(in crate::exec) count: usize,
     /// Whether they have the same result in any order.
     pub(in crate::exec) any_order: bool,
-    /// Whether a fold has a way to take those of a few dozen elements where they are next to each other.
+    /// Whether a fold takes results of a few dozen contiguous elements each.
     pub(in crate::exec) lines: bool,
-    /// Whether elements of other results lie between a row of neighbours and their next row.
+    /// Whether elements of other results are between a row of neighbours and their next row.
     pub(in crate::exec) interleaved: bool,
-    /// Elements from those of a result to those of the next.
+    /// The stride from a result's elements to those of the next.
     pub(in crate::exec) column_step: isize,
-    /// From one reduced element to the next, if that is always as far.
+    /// The stride from one reduced element to the next, if there is one.
     pub(in crate::exec) row_step: Option<isize>,
 }
 
@@ -103,7 +104,8 @@ impl Grid {
         }
     }
 
-    /// The form of elements that lie across memory or not, and may be reduced where they lie or not.
+    /// The form of elements whose rows are closer in memory than their columns (`across`) or not, and which
+    /// may be read in place or not.
     pub(in crate::exec) fn form(&self, across: bool, in_place: bool) -> FoldForm {
         let joined = in_place && self.row_step == Some(self.inner as isize);
         let lines = self.lines && self.inner >= LONG_ELEMENTS;
@@ -123,15 +125,15 @@ impl Grid {
         }
     }
 
-    /// The most results whose rows are joined, where nothing lies between these: more where threads have
-    /// something to divide still, for then memory is read in order.
+    /// The most results whose rows are joined, where these are contiguous: more where threads have something
+    /// to divide still, for then memory is read in order.
     fn joined(&self) -> usize {
         let are_divided = self.inner < self.results || self.count >= DIVIDED_LEAVES * LEAF_ELEMENTS;
         if are_divided && !self.any_order { NARROW_RESULTS.max(self.widest / 4) } else { NARROW_RESULTS }
     }
 
-    /// Hands a fold some rows of the elements of neighbouring results, which lie in `bytes`, `item` bytes
-    /// each; `begin` says which element there is the first of a row.
+    /// Hands a fold some rows of the elements of neighbouring results: elements of `bytes`, `item` bytes
+    /// each, of which `begin` says the first of a row.
     pub(in crate::exec) fn take(
         &self,
         fold: &mut dyn Fold,
@@ -152,7 +154,7 @@ impl Grid {
             fold.rows(bytes, begins, first, true);
         };
         if self.any_order {
-            // As they lie.
+            // In the order of memory.
             rows.clone().step_by(LANE_ROWS).for_each(|first| take(first, LANE_ROWS.min(rows.end - first), 1));
         } else {
             let step = lanes(self.count);
@@ -160,7 +162,7 @@ impl Grid {
         }
     }
 
-    /// Whether elements can be reduced where they lie.
+    /// Whether a fold reads elements in place.
     pub(in crate::exec) fn is_direct(&self, form: FoldForm) -> bool {
         self.count > 0
             && match form {
@@ -180,7 +182,7 @@ impl Grid {
     }
 }
 
-/// The most results, of elements of so many bytes, that are worth reading across memory at once. Moments take
+/// The most results, of elements of so many bytes, that are worth reading before the next row. Moments take
 /// more room than elements.
 pub(in crate::exec) fn widest(op: Reduction, item: usize) -> usize {
     if op == Reduction::Var { ROW_BYTES / 4 / item } else { ROW_BYTES / item }
