@@ -159,12 +159,18 @@ def test_constants_have_no_gradient():
         (lambda x: (x.sum(), x.sum()), [np.ones(3)], TypeError, "returns a tuple"),
         (lambda x: np.ones(3).sum() * 2, ["2.0"], TypeError, "argument 0 is a str"),
         (lambda n: n * 2.0, [3], RuntimeError, "dtype i64"),
-        (lambda: zs.ones(()), [], IndexError, "0 positional arguments"),
+        (lambda: zs.ones(()), [], IndexError, "counts positional arguments: it has 0, and the function is called with 0"),
     ],
 )
 def test_what_has_no_gradient_is_refused(function, arguments, error, match):
     with pytest.raises(error, match=match):
         zs.grad(function)(*arguments)
+
+
+def test_argnums_is_a_place_or_places():
+    for argnums in ("x", None, [0.5], ("x",)):
+        with pytest.raises(TypeError, match="argnums is the place of a positional argument, or a tuple of places, not"):
+            zs.grad(lambda x: x.sum(), argnums)
 
 
 def test_a_refusal_names_the_expression():
