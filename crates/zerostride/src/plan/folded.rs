@@ -24,16 +24,26 @@ use super::program::{Buffer, Load, Program, Source, Step, Work};
 use super::rows::{AGAIN_BYTES, MOST_STEPS, Together, read_again};
 
 /// The rows of a block are a multiple of this, unless they are the last of a lane.
+///
+/// Measured on 2026-11-26 (Zen 3, 1000 rows of 16384 f32): 1 takes 1.2 times as long, 4 and 64 as long as 16.
 const BLOCK_ROWS: usize = 16;
 
 /// Results below which a reduction over rows is a step of its own: setting up the steps for a block would
 /// take longer than its few elements.
+///
+/// Measured on 2026-11-26 (Zen 3, gradients of a normalisation): together the steps take 3.5 times as long as
+/// apart for 32 results, 2.1 for 128, 1.6 for 256, 0.8 for 1024. What they save below about 512 is memory.
 const LEAST_RESULTS: usize = 16;
 
 /// Elements of innermost dimensions that operands had to be packed for.
+///
+/// Measured on 2026-11-26 (Zen 3, forces between 1500 points): no gain, 1.0 to 1.14 times as long.
 const SHORT_ROW_ELEMENTS: usize = 16;
 
 /// Bytes of operands in memory from which on reading them once pays for rows that are not read in order.
+///
+/// Measured on 2026-11-26 (Zen 3, two sums over rows that share an operand): 0.83 of the time for 4 MB, 0.68
+/// for 16 and 64 MB.
 const READ_ONCE_BYTES: usize = 1 << 20;
 
 /// Bytes of the largest elements.

@@ -26,6 +26,9 @@ const LINGER: Duration = Duration::from_micros(200);
 const SHIFT: Duration = Duration::from_millis(10);
 
 /// How long a thread stays on a processor that another one uses, before it checks again.
+///
+/// Measured on 2026-11-26 (Zen 3, two threads, `x + 2.5` and `x + row` in L2, L3 and memory): always, each
+/// millisecond or once a shift make no difference beyond 5%.
 const SETTLED: Duration = Duration::from_millis(1);
 
 /// Checks of a seat, a pause instruction apart, before the thread yields: some microseconds.
