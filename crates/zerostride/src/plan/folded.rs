@@ -32,13 +32,8 @@ const BLOCK_ROWS: usize = 16;
 /// take longer than its few elements.
 ///
 /// Measured on 2026-11-26 (Zen 3, gradients of a normalisation): together the steps take 3.5 times as long as
-/// apart for 32 results, 2.1 for 128, 1.6 for 256, 0.8 for 1024. What they save below about 512 is memory.
-const LEAST_RESULTS: usize = 16;
-
-/// Elements of innermost dimensions that operands had to be packed for.
-///
-/// Measured on 2026-11-26 (Zen 3, forces between 1500 points): no gain, 1.0 to 1.14 times as long.
-const SHORT_ROW_ELEMENTS: usize = 16;
+/// apart for 32 results, 2.1 for 128, 1.6 for 256, 0.8 for 1024, 0.7 for 4096.
+const LEAST_RESULTS: usize = 512;
 
 /// Bytes of operands in memory from which on reading them once pays for rows that are not read in order.
 ///
@@ -242,21 +237,6 @@ fn over_rows(step: &Step, rows: usize, kind: FoldKind) -> Option<(Shape, Vec<Str
     is_over_rows(step, rows, kind).then_some((shape, strides.collect::<Option<_>>()?))
 }
 
-/// A loop whose innermost dimension is not a few elements inside many.
-fn with_long_rows(shape: Shape, mut strides: Vec<Strides>) -> Option<(Shape, Vec<Strides>)> {
-    let mut sizes: SmallVec<[usize; 8]> = shape.as_ref().into();
-    if !matches!(sizes[..], [.., outer, inner] if inner < SHORT_ROW_ELEMENTS && outer > inner) {
-        return Some((shape, strides));
-    }
-    sizes.rotate_right(1);
-    for own in &mut strides {
-        let mut turned: SmallVec<[isize; 8]> = own.as_ref().into();
-        turned.rotate_right(1);
-        *own = joined(&[&turned])?;
-    }
-    Some((Shape::new(&sizes).ok()?, strides))
-}
-
 fn first(size: usize, others: &[usize]) -> Option<Shape> {
     let sizes: SmallVec<[usize; 8]> = std::iter::once(size).chain(others.iter().copied()).collect();
     Shape::new(&sizes).ok()
@@ -323,8 +303,7 @@ impl Fold {
         let of_loads = program.loads.iter().map(|load| &load.strides[..kept.ndim()]);
         let all: Vec<&[isize]> = of_loads.chain([&results[..]]).collect();
         let (ordered, strides) = order_dims(kept, &all);
-        let (ordered, strides) = coalesce(&ordered, &slices(&strides));
-        let (ordered, mut strides) = with_long_rows(ordered, strides)?;
+        let (ordered, mut strides) = coalesce(&ordered, &slices(&strides));
         let results = strides.pop()?;
         let mut program = program.clone();
         let mut row_strides = Vec::new();
