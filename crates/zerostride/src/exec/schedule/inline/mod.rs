@@ -179,20 +179,21 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
         if !values.iter().filter_map(|value| value.value().tensor()).all(is_apart) {
             return None;
         }
-        let Route::Direct(direct) = &route else {
+        // A chain may read the first operand where it writes, a strided kernel may not.
+        if !matches!(route, Route::Direct(_)) && (over || !matches!(route, Route::Strided(_))) {
             // An operation that refuses some value has written nothing.
             let versions = || values.each_ref().map(|value| value.value().version());
             let before = versions();
             let result = self.compute(&route)?;
             return overwrite(target, result.bytes(), || versions() == before);
-        };
+        }
         let mut writing = target.storage().try_write()?;
         // Another operand of the same storage cannot be read now.
         let mut others = [Value::Other; N];
         for (other, value) in others.iter_mut().zip(values).skip(usize::from(over)) {
             *other = value.value();
         }
-        reading(&others, |storages, _| {
+        reading(&others, |storages, tiles| {
             if values[0].value().has_changed() {
                 return None;
             }
@@ -200,7 +201,10 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
             let (start, len) = (target.storage_offset(), loops.numel);
             let item = row.inferred.result.item_size();
             let out = &mut writing.bytes_mut()[start * item..][..len * item];
-            direct.run(values, std::array::from_fn(apart), out);
+            match &route {
+                Route::Direct(direct) => direct.run(values, std::array::from_fn(apart), out),
+                route => self.run_route(route, storages, out, tiles)?,
+            }
             Some(())
         })
     }
@@ -247,30 +251,41 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
         let Operation { row, values, loops } = *self;
         let mut fresh = Fresh::arbitrary(loops.numel.checked_mul(row.inferred.result.item_size())?)?;
         let out = fresh.bytes_mut();
-        reading(values, |storages, tiles| {
-            match route {
-                Route::Strided(kernel) => {
-                    let (mut numbers, mut operands) =
-                        ([[0; 16]; N], [Strided { bytes: &[], first: 0, steps: [0; 2] }; N]);
-                    let slices = row.slices(values, storages.map(Some), &mut numbers);
-                    for (index, operand) in operands.iter_mut().enumerate() {
-                        let ElementSlice { bytes, first, .. } = slices[index]?;
-                        *operand = Strided { bytes, first, steps: loops.steps(index) };
-                    }
-                    kernel(&operands, loops.row(), out);
-                }
-                Route::Gathered => self.fill(storages, out, tiles)?,
-                Route::Copied(code) => {
-                    let mut numbers = [[0; 16]; N];
-                    let slices = row.slices(values, storages.map(Some), &mut numbers);
-                    let load = |operand: usize| in_order(slices[operand]?, loops, operand);
-                    step::run_in_order(code, (0..N).map(load), out)?.ok()?;
-                }
-                Route::Direct(direct) => direct.run(values, storages.map(Some), out),
-            }
-            Some(())
-        })?;
+        reading(values, |storages, tiles| self.run_route(route, storages, out, tiles))?;
         Some(fresh)
+    }
+
+    /// Writes the result's elements, given the bytes of the operands' storages, none of which is written.
+    #[inline(always)]
+    fn run_route(
+        &self,
+        route: &Route<N>,
+        storages: [&[u8]; N],
+        out: &mut [u8],
+        tiles: &mut [Tile],
+    ) -> Option<()> {
+        let Operation { row, values, loops } = *self;
+        match route {
+            Route::Strided(kernel) => {
+                let (mut numbers, mut operands) =
+                    ([[0; 16]; N], [Strided { bytes: &[], first: 0, steps: [0; 2] }; N]);
+                let slices = row.slices(values, storages.map(Some), &mut numbers);
+                for (index, operand) in operands.iter_mut().enumerate() {
+                    let ElementSlice { bytes, first, .. } = slices[index]?;
+                    *operand = Strided { bytes, first, steps: loops.steps(index) };
+                }
+                kernel(&operands, loops.row(), out);
+            }
+            Route::Gathered => self.fill(storages, out, tiles)?,
+            Route::Copied(code) => {
+                let mut numbers = [[0; 16]; N];
+                let slices = row.slices(values, storages.map(Some), &mut numbers);
+                let load = |operand: usize| in_order(slices[operand]?, loops, operand);
+                step::run_in_order(code, (0..N).map(load), out)?.ok()?;
+            }
+            Route::Direct(direct) => direct.run(values, storages.map(Some), out),
+        }
+        Some(())
     }
 
     /// Computes the result's elements at once, of contiguous elements or copies of a few.
