@@ -179,8 +179,13 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
         if !values.iter().filter_map(|value| value.value().tensor()).all(is_apart) {
             return None;
         }
-        // A chain may read the first operand where it writes, a strided kernel may not.
-        if !matches!(route, Route::Direct(_)) && (over || !matches!(route, Route::Strided(_))) {
+        let writes_in_place = match route {
+            Route::Direct(_) => true,
+            // It may not read where it writes.
+            Route::Strided(_) => !over,
+            Route::Gathered | Route::Copied(_) => false,
+        };
+        if !writes_in_place {
             // An operation that refuses some value has written nothing.
             let versions = || values.each_ref().map(|value| value.value().version());
             let before = versions();
@@ -201,11 +206,7 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
             let (start, len) = (target.storage_offset(), loops.numel);
             let item = row.inferred.result.item_size();
             let out = &mut writing.bytes_mut()[start * item..][..len * item];
-            match &route {
-                Route::Direct(direct) => direct.run(values, std::array::from_fn(apart), out),
-                route => self.run_route(route, storages, out, tiles)?,
-            }
-            Some(())
+            self.run_route(&route, std::array::from_fn(apart), out, tiles)
         })
     }
 
@@ -251,16 +252,17 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
         let Operation { row, values, loops } = *self;
         let mut fresh = Fresh::arbitrary(loops.numel.checked_mul(row.inferred.result.item_size())?)?;
         let out = fresh.bytes_mut();
-        reading(values, |storages, tiles| self.run_route(route, storages, out, tiles))?;
+        reading(values, |storages, tiles| self.run_route(route, storages.map(Some), out, tiles))?;
         Some(fresh)
     }
 
-    /// Writes the result's elements, given the bytes of the operands' storages, none of which is written.
+    /// Writes the result's elements, given the bytes of the operands' storages; a chain also over those of the
+    /// first operand, if its storage is `None`.
     #[inline(always)]
     fn run_route(
         &self,
         route: &Route<N>,
-        storages: [&[u8]; N],
+        storages: [Option<&[u8]>; N],
         out: &mut [u8],
         tiles: &mut [Tile],
     ) -> Option<()> {
@@ -269,7 +271,7 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
             Route::Strided(kernel) => {
                 let (mut numbers, mut operands) =
                     ([[0; 16]; N], [Strided { bytes: &[], first: 0, steps: [0; 2] }; N]);
-                let slices = row.slices(values, storages.map(Some), &mut numbers);
+                let slices = row.slices(values, storages, &mut numbers);
                 for (index, operand) in operands.iter_mut().enumerate() {
                     let ElementSlice { bytes, first, .. } = slices[index]?;
                     *operand = Strided { bytes, first, steps: loops.steps(index) };
@@ -279,18 +281,18 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
             Route::Gathered => self.fill(storages, out, tiles)?,
             Route::Copied(code) => {
                 let mut numbers = [[0; 16]; N];
-                let slices = row.slices(values, storages.map(Some), &mut numbers);
+                let slices = row.slices(values, storages, &mut numbers);
                 let load = |operand: usize| in_order(slices[operand]?, loops, operand);
                 step::run_in_order(code, (0..N).map(load), out)?.ok()?;
             }
-            Route::Direct(direct) => direct.run(values, storages.map(Some), out),
+            Route::Direct(direct) => direct.run(values, storages, out),
         }
         Some(())
     }
 
     /// Computes the result's elements at once, of contiguous elements or copies of a few.
     #[inline(always)]
-    fn fill(&self, storages: [&[u8]; N], out: &mut [u8], tiles: &mut [Tile]) -> Option<()> {
+    fn fill(&self, storages: [Option<&[u8]>; N], out: &mut [u8], tiles: &mut [Tile]) -> Option<()> {
         let Operation { row, values, loops } = *self;
         let compute = row.inferred.compute;
         let mut inputs = [&[][..]; N];
@@ -304,7 +306,7 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
                 continue;
             }
             let dtype = value.typed()?.dtype;
-            let (bytes_of, first) = (storages[operand], value.layout()?.offset());
+            let (bytes_of, first) = (storages[operand]?, value.layout()?.offset());
             let slice = ElementSlice { bytes: bytes_of, item: dtype.item_size(), first };
             *input = elements(slice, loops, operand, tile);
             if dtype != compute {
