@@ -256,8 +256,8 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
         Some(fresh)
     }
 
-    /// Writes the result's elements, given the bytes of the operands' storages; a chain also over those of the
-    /// first operand, if its storage is `None`.
+    /// Writes the result's elements, given the bytes of the operands' storages; a chain also over those of
+    /// the first operand, if its storage is `None`.
     #[inline(always)]
     fn run_route(
         &self,
