@@ -420,6 +420,21 @@ fn what_is_computed_on_results_alone_belongs_to_their_pass() {
 }
 
 #[test]
+fn norms_over_pairs_have_the_bits_of_norms_of_what_is_stored() {
+    for (rows, columns, depth) in [(4, 16, 1), (50, 61, 5), (7, 130, 70), (5, 33, 1024)] {
+        let a = Tensor::rand(&[rows, 1, depth], 1).unwrap();
+        let b = Tensor::rand(&[columns, depth], 2).unwrap();
+        let differences = &a - &b;
+        for p in [1.0, 2.0, 3.0] {
+            let expected = bytes(&Expr::from(&differences.eval().unwrap()).norm(p, -1), 1);
+            for threads in [1, 3] {
+                assert!(bytes(&differences.norm(p, -1), threads) == expected, "{rows}, {columns}, {depth}: {p}");
+            }
+        }
+    }
+}
+
+#[test]
 fn columns_do_not_run_together() {
     let x = Expr::from(&Tensor::rand(&[2000, 300], 3).unwrap());
     let both = (&x - x.mean(keepdim(0))) / x.std(keepdim(0));

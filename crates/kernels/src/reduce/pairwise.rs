@@ -12,7 +12,7 @@ use zerostride_ops::{DType, Reduction};
 
 use super::{LEAF_ELEMENTS, lane_rows, lanes};
 use crate::isa::{LaneTask, RegisterFloat};
-use crate::lane::Lane;
+use crate::lane::{Element, Lane};
 
 /// The term that a pair of elements contributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,15 @@ pub enum Term {
     Difference,
     /// `column - row`.
     Reversed,
+    /// `(a - b)²` in f64, of a difference in f32: what norms add up.
+    WidenedSquaredDifference,
+}
+
+impl Term {
+    /// The dtype of results, where elements have the dtype `elements`.
+    pub fn results(self, elements: DType) -> DType {
+        if self == Term::WidenedSquaredDifference { DType::F64 } else { elements }
+    }
 }
 
 /// A reduction over pairs of rows and columns.
@@ -52,9 +61,10 @@ struct PairSizes {
 const WIDTH_MULTIPLE: usize = 16;
 
 /// Rows that share the loads of columns, and registers of columns that share those of rows: sixteen
-/// accumulators.
+/// accumulators, also where one takes two registers.
 const SHARED_ROWS: usize = 4;
 const SHARED_REGISTERS: usize = 4;
+const SHARED_WIDENED: usize = SHARED_REGISTERS / 2;
 
 /// The most terms: one leaf, whose tree is that of its lanes.
 const MAX_DEPTH: usize = LEAF_ELEMENTS;
@@ -63,13 +73,16 @@ const MAX_DEPTH: usize = LEAF_ELEMENTS;
 const MAX_HEIGHTS: usize = lanes(MAX_DEPTH).ilog2() as usize;
 
 /// The accumulators of some rows and the columns of `R` registers.
-type PairTile<L, const R: usize> = [[L; R]; SHARED_ROWS];
+type PairTile<A, const R: usize> = [[A; R]; SHARED_ROWS];
 
 impl Pairwise {
     /// The reduction `op` over `depth` terms for pairs with `width` columns, if there is one; the width must
-    /// be a multiple of 16.
+    /// be a multiple of 16. Elements have the dtype `dtype`, results that of [`Term::results`].
     pub fn new(op: Reduction, dtype: DType, term: Term, depth: usize, width: usize) -> Option<Pairwise> {
         let kernel = match dtype {
+            DType::F32 if (op, term) == (Reduction::Sum, Term::WidenedSquaredDifference) => {
+                Some(run::<f32, Sum, WidenedSquaredDifference> as Kernel)
+            }
             DType::F32 => kernel::<f32>(op, term),
             DType::F64 => kernel::<f64>(op, term),
             _ => None,
@@ -89,9 +102,14 @@ impl Pairwise {
     }
 }
 
-/// A term as a type.
-trait PairTerm {
-    fn term<L: Lane>(row: L, column: L) -> L;
+/// A term of elements of `T` as a type.
+trait PairTerm<T> {
+    /// An element of the results.
+    type Sum: Element + Pod;
+    /// As many terms as a register holds elements.
+    type Terms<L: Lane<Elem = T>>: Lane<Elem = Self::Sum>;
+
+    fn term<L: Lane<Elem = T>>(row: L, column: L) -> Self::Terms<L>;
 }
 
 /// How a term is accumulated.
@@ -104,9 +122,12 @@ macro_rules! pairs {
     ($($name:ident |$row:ident, $column:ident| $term:expr;)*) => {
         $(struct $name;
 
-        impl PairTerm for $name {
+        impl<T: Element + Pod> PairTerm<T> for $name {
+            type Sum = T;
+            type Terms<L: Lane<Elem = T>> = L;
+
             #[inline(always)]
-            fn term<L: Lane>($row: L, $column: L) -> L { $term }
+            fn term<L: Lane<Elem = T>>($row: L, $column: L) -> L { $term }
         })*
     };
 }
@@ -133,6 +154,19 @@ pairs! {
     Reversed |row, column| column - row;
 }
 
+struct WidenedSquaredDifference;
+
+impl PairTerm<f32> for WidenedSquaredDifference {
+    type Sum = f64;
+    type Terms<L: Lane<Elem = f32>> = L::Wide;
+
+    #[inline(always)]
+    fn term<L: Lane<Elem = f32>>(row: L, column: L) -> L::Wide {
+        let difference = (row - column).widen();
+        difference * difference
+    }
+}
+
 // An accumulator stays if it is NaN or not exceeded; NaN exceeds every number.
 folds! {
     Sum 0.0, |acc, term| acc + term;
@@ -155,14 +189,14 @@ fn kernel<T: RegisterFloat + Pod>(op: Reduction, term: Term) -> Option<Kernel> {
     })
 }
 
-fn run<T: RegisterFloat + Pod, F: Accumulate, P: PairTerm>(
+fn run<T: RegisterFloat + Pod, F: Accumulate, P: PairTerm<T>>(
     sizes: &PairSizes,
     rows: &[u8],
     columns: &[u8],
     out: &mut [u8],
 ) {
     let (rows, columns, out) =
-        (cast_slice::<u8, T>(rows), cast_slice::<u8, T>(columns), cast_slice_mut::<u8, T>(out));
+        (cast_slice::<u8, T>(rows), cast_slice::<u8, T>(columns), cast_slice_mut::<u8, P::Sum>(out));
     let count = rows.len() / sizes.depth;
     assert!(rows.len() == count * sizes.depth && columns.len() == sizes.depth * sizes.width);
     assert_eq!(out.len(), count * sizes.width);
@@ -170,52 +204,60 @@ fn run<T: RegisterFloat + Pod, F: Accumulate, P: PairTerm>(
 }
 
 /// All pairs, compiled for each instruction set.
-struct PairBlock<'a, T, F, P> {
+struct PairBlock<'a, T, F, P: PairTerm<T>> {
     sizes: PairSizes,
     rows: &'a [T],
     columns: &'a [T],
-    out: &'a mut [T],
+    out: &'a mut [P::Sum],
     kind: PhantomData<(F, P)>,
 }
 
-impl<T: RegisterFloat, F: Accumulate, P: PairTerm> LaneTask<T> for PairBlock<'_, T, F, P> {
+impl<T: RegisterFloat, F: Accumulate, P: PairTerm<T>> LaneTask<T> for PairBlock<'_, T, F, P> {
     #[inline(always)]
     fn run<L: Lane<Elem = T>>(mut self) {
-        let wide = SHARED_REGISTERS * L::LEN;
+        if const { size_of::<P::Sum>() == size_of::<T>() } {
+            self.sides::<L, SHARED_REGISTERS>();
+        } else {
+            self.sides::<L, SHARED_WIDENED>();
+        }
+    }
+}
+
+impl<T: RegisterFloat, F: Accumulate, P: PairTerm<T>> PairBlock<'_, T, F, P> {
+    /// All rows against all columns, by `R` registers of columns.
+    #[inline(always)]
+    fn sides<L: Lane<Elem = T>, const R: usize>(&mut self) {
+        let wide = R * L::LEN;
         let even = self.sizes.width / wide * wide;
         for column in (0..even).step_by(wide) {
-            self.side::<L, SHARED_REGISTERS>(column);
+            self.side::<L, R>(column);
         }
-        if const { !WIDTH_MULTIPLE.is_multiple_of(SHARED_REGISTERS * L::LEN) } {
+        if const { !WIDTH_MULTIPLE.is_multiple_of(R * L::LEN) } {
             for column in (even..self.sizes.width).step_by(L::LEN) {
                 self.side::<L, 1>(column);
             }
         }
     }
-}
 
-impl<T: RegisterFloat, F: Accumulate, P: PairTerm> PairBlock<'_, T, F, P> {
     /// All rows against the columns of `R` registers.
     #[inline(always)]
     fn side<L: Lane<Elem = T>, const R: usize>(&mut self, column: usize) {
         let PairSizes { depth, width } = self.sizes;
         let lanes = lanes(depth);
         let heights = if lanes > 1 { MAX_HEIGHTS } else { 0 };
-        let mut subtrees: Vec<PairTile<L, R>> = vec![[[F::empty(); R]; SHARED_ROWS]; heights];
+        let mut subtrees: Vec<PairTile<P::Terms<L>, R>> = vec![[[F::empty(); R]; SHARED_ROWS]; heights];
         for (rows, out) in self.rows.chunks(SHARED_ROWS * depth).zip(self.out.chunks_mut(SHARED_ROWS * width))
         {
             let last = rows.len() / depth - 1;
             // Rows beyond the last repeat it; only its first result is kept.
             let row: [&[T]; SHARED_ROWS] = std::array::from_fn(|row| &rows[row.min(last) * depth..][..depth]);
             for (turn, (first, _)) in lane_rows(depth, 0..depth).enumerate() {
-                let mut acc = [[F::empty::<L>(); R]; SHARED_ROWS];
+                let mut acc = [[F::empty::<P::Terms<L>>(); R]; SHARED_ROWS];
                 for (step, columns) in self.columns[first * width..].chunks(lanes * width).enumerate() {
                     let at = first + step * lanes;
                     let columns = &columns[column..column + R * L::LEN];
-                    let mut elements = [F::empty::<L>(); R];
-                    for (register, element) in elements.iter_mut().enumerate() {
-                        *element = L::load(&columns[register * L::LEN..]);
-                    }
+                    let elements: [L; R] =
+                        std::array::from_fn(|register| L::load(&columns[register * L::LEN..]));
                     for (acc, row) in acc.iter_mut().zip(&row) {
                         let element = L::splat(row[at]);
                         for (acc, &column) in acc.iter_mut().zip(&elements) {
@@ -226,7 +268,7 @@ impl<T: RegisterFloat, F: Accumulate, P: PairTerm> PairBlock<'_, T, F, P> {
                 // Subtrees of one height are combined.
                 let heights = turn.trailing_ones() as usize;
                 for subtree in &subtrees[..heights] {
-                    acc = meet::<F, L, R>(subtree, &acc);
+                    acc = meet::<F, _, R>(subtree, &acc);
                 }
                 if turn + 1 < lanes {
                     subtrees[heights] = acc;
@@ -244,10 +286,10 @@ impl<T: RegisterFloat, F: Accumulate, P: PairTerm> PairBlock<'_, T, F, P> {
 
 /// Two neighbouring subtrees combined.
 #[inline(always)]
-fn meet<F: Accumulate, L: Lane, const R: usize>(
-    left: &PairTile<L, R>,
-    right: &PairTile<L, R>,
-) -> PairTile<L, R> {
+fn meet<F: Accumulate, A: Lane, const R: usize>(
+    left: &PairTile<A, R>,
+    right: &PairTile<A, R>,
+) -> PairTile<A, R> {
     let mut both = *right;
     for (both, left) in both.iter_mut().flatten().zip(left.iter().flatten()) {
         *both = F::step(*left, *both);

@@ -18,5 +18,14 @@ fn pairs_are_reduced_in_order() {
             let terms = (0..depth).map(|k| rows[at / width * depth + k] - columns[k * width + at % width]);
             assert_eq!(found, terms.fold(0.0, |sum, d| sum + d * d), "{count} rows, pair {at}");
         }
+        let mut out = vec![0.0f64; count * width];
+        let term = Term::WidenedSquaredDifference;
+        let pairwise = Pairwise::new(Reduction::Sum, DType::F32, term, depth, width).unwrap();
+        pairwise.run(cast_slice(&rows), cast_slice(&columns), cast_slice_mut(&mut out));
+        for (at, &found) in out.iter().enumerate() {
+            let terms = (0..depth).map(|k| rows[at / width * depth + k] - columns[k * width + at % width]);
+            let expected = terms.map(f64::from).fold(0.0, |sum, d| sum + d * d);
+            assert_eq!(found, expected, "{count} rows, pair {at} in f64");
+        }
     }
 }

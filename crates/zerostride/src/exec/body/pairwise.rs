@@ -24,7 +24,9 @@ const TILE_ROWS: usize = 4;
 /// A reduction over pairs, found in a program.
 pub(in crate::exec) struct Pairs {
     op: Reduction,
+    /// Of elements, and of results.
     dtype: DType,
+    results: DType,
     term: Term,
     /// The loads of rows and columns.
     row: usize,
@@ -65,9 +67,13 @@ impl Pairs {
             matches!(map(register), Some((Op::Sub, &[a, b]))
             if load(a).is_some() && load(b).is_some() && load(a) != load(b))
         };
+        let widened = |register: usize| {
+            matches!(program.instructions[register], Instruction::Cast(narrow) if difference(narrow))
+        };
         let (last, operands) = map(program.result)?;
         let term = match (last, operands) {
             (Op::Square, &[a]) if difference(a) => Term::SquaredDifference,
+            (Op::Square, &[a]) if widened(a) => Term::WidenedSquaredDifference,
             (Op::Mul, &[a, b]) if a == b && difference(a) => Term::SquaredDifference,
             (Op::Abs, &[a]) if difference(a) => Term::AbsoluteDifference,
             (Op::Mul, &[a, b]) if load(a)? != load(b)? => Term::Product,
@@ -76,11 +82,13 @@ impl Pairs {
             (Op::Sub, &[a, b]) if load(a)? == column && load(b)? == row => Term::Reversed,
             _ => return None,
         };
-        let dtype = program.dtypes[program.result];
-        let found = Pairs { op, dtype, term, row, column, depth, rows, columns };
+        let dtype = program.dtypes[0];
+        let results = term.results(dtype);
+        let found = Pairs { op, dtype, results, term, row, column, depth, rows, columns };
         // Converted loads are tiles.
-        let plain = program.dtypes.iter().all(|&other| other == dtype);
-        (plain && rows >= TILE_ROWS && columns >= 16 && found.kernel(16).is_some()).then_some(found)
+        let is_plain = program.dtypes[program.result] == results
+            && program.dtypes.iter().all(|&other| other == dtype || other == results);
+        (is_plain && rows >= TILE_ROWS && columns >= 16 && found.kernel(16).is_some()).then_some(found)
     }
 
     fn kernel(&self, width: usize) -> Option<Pairwise> {
@@ -96,7 +104,7 @@ impl Pairs {
     ) -> Result<()> {
         // The elements of a row are the same for all columns.
         let (rows, columns) = (&inputs[self.row].outer(), &inputs[self.column]);
-        let state = || Results::new(finish, TILE_ROWS * self.most(), self.dtype.item_size());
+        let state = || Results::new(finish, TILE_ROWS * self.most(), self.results.item_size());
         let part = |results: &mut Results<'_>, mut out: Output<'_>| {
             let Range { start, end } = out.columns();
             let (mut row, end) = (start / self.columns, end / self.columns);
