@@ -4,7 +4,7 @@
     python bench/torch_models.py time [NAME ...]      ms of a step, seconds to the first step, peak memory, as Markdown
     python bench/torch_models.py steps [NAME ...]     ratios of steps that take turns in one process, for a machine with other work
     python bench/torch_models.py partitions [NAME ...]    us of the partitions of a step beside PyTorch's operations for them
-    python bench/torch_models.py operations [NAME ...]    ns an element of single operations, which `_cost.py` was made from
+    python bench/torch_models.py operations [NAME ...]    ns an element of single operations and a byte (NAME memory), which `_cost.py` was made from
     python bench/torch_models.py calls                us of a fused call on small tensors beside NumPy's arrays
 
 Models have random weights and small configurations; nothing is downloaded. `time` runs each model and backend in a process
@@ -344,8 +344,10 @@ def _shortest(call, seconds=0.15):
 
 
 def operations(names):
-    """Prints for each operation ns an element of PyTorch's and the engine's, 256 x 256 f32 on one thread."""
+    """Prints for each operation ns an element of PyTorch's and the engine's, 256 x 256 f32 on one thread, and ns a byte of
+    `x * 2` of several sizes."""
     import zerostride as zs
+    from zerostride.torch._formulas import native_layer_norm
 
     torch.set_num_threads(1)
     zs.set_num_threads(1)
@@ -363,11 +365,26 @@ def operations(names):
         one, other = getattr(torch, name), getattr(zs, name)
         for dim in (0, 1):
             calls[f"{name}({dim})"] = (lambda x, one=one, dim=dim: one(x, dim), lambda x, other=other, dim=dim: other(x, dim), (x,))
+    calls["where"] = torch.where, zs.where, (x > y, x, y)
+    calls["norm(1)"] = lambda x: torch.linalg.vector_norm(x, 2, 1), lambda x: zs.norm(x, 2, 1), (x,)
+    for width in (64, 128, 256, 1024):
+        theirs = lambda x, g: torch.native_layer_norm(x, x.shape[1:], g, g, 1e-5)
+        ours = lambda x, g: native_layer_norm(x, x.shape[1:], 1e-5, g, g)
+        calls[f"layer_norm({width})"] = theirs, ours, (x.reshape(-1, width), _rand(width))
     for name, (one, other, operands) in calls.items():
         if not names or name in names:
             fused = zs.fuse(other)
             theirs, ours = _shortest(lambda: one(*operands)), _shortest(lambda: fused(*operands))
             print(f"{name:16} PyTorch {theirs / x.numel():.3f}  engine {ours / x.numel():.3f}", flush=True)
+    if not names or "memory" in names:
+        double = zs.fuse(lambda x: x * 2)
+        for size in (1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22):
+            x, times = _rand(size), []
+            for call in (lambda: x * 2, lambda: double(x)):
+                # Results of a model's operations are kept: their memory is not the one that was read or written last.
+                times += [_shortest(call), _shortest(lambda: [call() for _ in range(8)]) / 8]
+            row = "PyTorch {:.3f}, eight kept {:.3f}  engine {:.3f}, {:.3f}".format(*(time / (8 * size) for time in times))
+            print(f"a byte, {size >> 8:5} KiB  {row}", flush=True)
 
 
 def calls():

@@ -347,8 +347,20 @@ def activation(x):
     return torch.nn.functional.gelu(x) + 1
 
 
+def normalised_activation(x):
+    return torch.nn.functional.gelu(torch.nn.functional.layer_norm(x, x.shape[-1:]))
+
+
 @pytest.mark.parametrize(
-    "function, shape, calls", [(few, (4,), 0), (few, (1 << 16,), 1), (long, (4,), 1), (activation, (300, 300), 0), (pairwise, (300, 3), 1)]
+    "function, shape, calls",
+    [
+        (few, (4,), 0),
+        (few, (1 << 16,), 1),
+        (long, (4,), 1),
+        (activation, (300, 300), 0),
+        (normalised_activation, (1024, 1024), 0),
+        (pairwise, (300, 3), 1),
+    ],
 )
 def test_what_pytorch_computes_faster_stays_there(function, shape, calls, monkeypatch):
     monkeypatch.setattr(_cost, "ALWAYS", False)
@@ -357,14 +369,14 @@ def test_what_pytorch_computes_faster_stays_there(function, shape, calls, monkey
     assert runs(function) == (calls, [])
 
 
-@pytest.mark.parametrize("width, calls", [(8, 0), (1 << 16, 1)])
-def test_kernels_of_pytorch_are_seen_through_where_values_leave_the_cache(width, calls, monkeypatch):
+@pytest.mark.parametrize("shape, calls", [((16, 8), 1), ((1024, 128), 0), ((16, 1 << 16), 1)])
+def test_layer_norm_runs_with_its_neighbours_where_calls_or_memory_cost_most(shape, calls, monkeypatch):
     monkeypatch.setattr(_cost, "ALWAYS", False)
 
     def normalised(x, y):
-        return torch.nn.functional.layer_norm(x + y, (width,)) * y
+        return torch.nn.functional.layer_norm(x + y, x.shape[-1:]) * y
 
-    x, y = torch.rand(16, width), torch.rand(16, width)
+    x, y = torch.rand(shape), torch.rand(shape)
     torch.testing.assert_close(compiled(normalised)(x, y), normalised(x, y), rtol=1e-4, atol=1e-4)
     assert runs(normalised) == (calls, [])
     layers = sum(count for one in report() for (name, _), count in one.theirs.items() if "layer_norm" in name)

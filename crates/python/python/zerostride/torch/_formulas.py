@@ -160,6 +160,16 @@ def std_mean(input, dim=None, unbiased=True, correction=None, keepdim=False):
     return std(input, dim, unbiased, correction, keepdim), zs.mean(input, dim, keepdim)
 
 
+def native_layer_norm(input, normalized_shape, eps, weight=None, bias=None):
+    dims, wide = list(range(-len(normalized_shape), 0)), input.to(zs.float32) if input.dtype in _HALF else input
+    mean = zs.mean(wide, dims, keepdim=True)
+    rstd = zs.rsqrt(zs.var(wide, dims, correction=0, keepdim=True) + eps)
+    result = (wide - mean) * rstd
+    result = result if weight is None else result * weight
+    result = result if bias is None else result + bias
+    return result.to(input.dtype), mean.to(input.dtype), rstd.to(input.dtype)
+
+
 def vector_norm(input, ord=2, dim=None, keepdim=False, dtype=None):
     return zs.norm(input if dtype is None else input.to(dtype), ord, dim, keepdim)
 

@@ -45,6 +45,7 @@ COMPUTED = {name: getattr(zs, name) for name in _SAME_NAMES} | {
     "min.dim": formulas.min_dim,
     "min.other": zs.minimum,
     "native_dropout_backward": formulas.native_dropout_backward,
+    "native_layer_norm": formulas.native_layer_norm,
     "std": formulas.std,
     "std_mean": formulas.std_mean,
     "true_divide": zs.div,
@@ -97,10 +98,10 @@ DECOMPOSED = """
     binary_cross_entropy_with_logits celu elu_backward gelu_backward glu glu_backward hardshrink hardsigmoid
     hardsigmoid_backward hardswish hardswish_backward hardtanh_backward huber_loss huber_loss_backward l1_loss
     leaky_relu_backward log_sigmoid_backward log_sigmoid_forward logit_backward mish mish_backward mse_loss mse_loss_backward
-    native_batch_norm native_batch_norm_backward native_group_norm native_group_norm_backward native_layer_norm
-    native_layer_norm_backward relu6 selu sigmoid_backward silu_backward smooth_l1_loss smooth_l1_loss_backward
-    soft_margin_loss soft_margin_loss_backward softplus_backward softshrink special_entr special_log_ndtr special_ndtr
-    special_xlog1py tanh_backward threshold threshold_backward
+    native_batch_norm native_batch_norm_backward native_group_norm native_group_norm_backward native_layer_norm_backward
+    relu6 selu sigmoid_backward silu_backward smooth_l1_loss smooth_l1_loss_backward soft_margin_loss
+    soft_margin_loss_backward softplus_backward softshrink special_entr special_log_ndtr special_ndtr special_xlog1py
+    tanh_backward threshold threshold_backward
 """.split()
 
 
