@@ -278,13 +278,15 @@ def measure(name, backend, budget):
 
 
 def steps(name, backends, budget):
-    """For each backend the median ms of a step, the median of its ratio to eager PyTorch's step of the same round, and the
-    milliseconds of its shortest step."""
+    """For each backend the median ms of a step, the median of its ratio to eager PyTorch's step of the same round, the
+    milliseconds of its shortest step, and the seconds of its first."""
     model, inputs = made(name)
-    runs = {}
+    runs, first = {}, {}
     for backend in backends:
+        began = time.perf_counter()
         runs[backend] = model if backend == "eager" else torch.compile(model, backend=backend)
         _step(runs[backend], inputs)
+        first[backend] = time.perf_counter() - began
     rounds, end = [], time.perf_counter() + budget * len(backends)
     while len(rounds) < 5 or time.perf_counter() < end:
         rounds.append({})
@@ -297,7 +299,7 @@ def steps(name, backends, budget):
     for backend in backends:
         times = [times[backend] for times in rounds]
         ratio = statistics.median(times[backend] / times[backends[0]] for times in rounds)
-        found[backend] = statistics.median(times) * 1e3, ratio, min(times) * 1e3
+        found[backend] = statistics.median(times) * 1e3, ratio, min(times) * 1e3, first[backend]
     return found
 
 
@@ -433,7 +435,7 @@ def main():
     parser.add_argument("--budget", type=float, default=2.0, help="seconds for each model and backend")
     parser.add_argument("--backends", default=",".join(BACKENDS))
     parser.add_argument("--threads", type=int, help="of PyTorch and of the engine")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     warnings.simplefilter("ignore")
     if options.threads:
         import zerostride as zs
@@ -448,7 +450,7 @@ def main():
         for name in names:
             torch._dynamo.reset()
             cells = steps(name, options.backends.split(","), options.budget).items()
-            row = (f"{backend} {median:.2f} ({ratio:.2f}, {least:.2f})" for backend, (median, ratio, least) in cells)
+            row = (f"{backend} {median:.2f} ({ratio:.2f}, {least:.2f}; first {first:.1f} s)" for backend, (median, ratio, least, first) in cells)
             print(name, *row, sep=" | ", flush=True)
         return
     if options.what == "partitions":
