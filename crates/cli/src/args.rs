@@ -62,7 +62,7 @@ Examples:
 
 /// PyTorch's broadcasting in the shell: explain shapes, compute with arrays in files.
 #[derive(Debug, Parser)]
-#[command(name = "zs", version, before_help = EXAMPLES, after_help = EXIT_STATUS, help_template = TEMPLATE, max_term_width = 100,
+#[command(name = "zs", bin_name = "zs", version, before_help = EXAMPLES, after_help = EXIT_STATUS, help_template = TEMPLATE, max_term_width = 100,
     disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// What to do; without a command, the tour.

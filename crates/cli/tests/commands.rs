@@ -102,9 +102,13 @@ fn mapped_files_give_what_files_that_are_read_give() {
         let read = ok(at, &["eval", expression, "x=x.npy"]);
         assert_eq!(ok(at, &["eval", "--mmap", expression, "x=x.npy"]), read, "{expression}");
     }
-    // The file that is mapped goes on while another one takes its name.
-    ok(at, &["eval", "--mmap", "x * 0 + arange(50).unsqueeze(1)", "x=x.npy", "-o", "x.npy", "--force"]);
-    assert_eq!(ok(at, &["eval", "--mmap", "x.sum(0)", "x=x.npy"]), "tensor([1225., 1225., 1225., 1225.])\n");
+    // The file that is mapped goes on while another one takes its name, which Windows refuses.
+    #[cfg(unix)]
+    {
+        ok(at, &["eval", "--mmap", "x * 0 + arange(50).unsqueeze(1)", "x=x.npy", "-o", "x.npy", "--force"]);
+        let sums = ok(at, &["eval", "--mmap", "x.sum(0)", "x=x.npy"]);
+        assert_eq!(sums, "tensor([1225., 1225., 1225., 1225.])\n");
+    }
     let refused = fails(at, &["eval", "--mmap", "x + 1", "x=x.npz:arr_0"], 2);
     assert!(refused.contains("x.npz: array `arr_0`: it cannot be mapped: an archive"), "{refused}");
     let refused = fails(at, &["eval", "--mmap", "x.add_(1)", "x=x.npy"], 1);

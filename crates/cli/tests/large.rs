@@ -40,8 +40,7 @@ fn text(bytes: &[u8]) -> String {
 const STANDARDISED: [&str; 5] = ["eval", "(x + 1 - x.mean(0)) * (x.std(0) + 2)", "x=x.npy", "-o", "y.npy"];
 
 /// Takes seconds over 8 GiB, and its result little room on the disk.
-const SUMMED: [&str; 5] =
-    ["eval", "((x + 1 - x.mean(0)) * (x.std(0) + 2)).sum(1)", "x=x.npy", "-o", "y.npy"];
+const SUMMED: [&str; 5] = ["eval", "((x + 1 - x.mean(0)) * (x.std(0) + 2)).sum(1)", "x=x.npy", "-o", "y.npy"];
 
 #[test]
 fn a_gibibyte_passes_through_a_sixteenth_of_it() {

@@ -428,7 +428,10 @@ fn norms_over_pairs_have_the_bits_of_norms_of_what_is_stored() {
         for p in [1.0, 2.0, 3.0] {
             let expected = bytes(&Expr::from(&differences.eval().unwrap()).norm(p, -1), 1);
             for threads in [1, 3] {
-                assert!(bytes(&differences.norm(p, -1), threads) == expected, "{rows}, {columns}, {depth}: {p}");
+                assert!(
+                    bytes(&differences.norm(p, -1), threads) == expected,
+                    "{rows}, {columns}, {depth}: {p}"
+                );
             }
         }
     }

@@ -188,7 +188,10 @@ pub(super) fn look(path: &Path) -> Result<Option<Metadata>, Problem> {
     match fs::symlink_metadata(path) {
         Ok(found) => Ok(Some(found)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let folder = fs::metadata(folder_of(path));
+            let folder = fs::metadata(folder_of(path)).and_then(|folder| {
+                // Windows finds no file in what is no folder, where other systems say what is wrong.
+                if folder.is_dir() { Ok(()) } else { Err(io::ErrorKind::NotADirectory.into()) }
+            });
             folder.map_err(|source| Problem::Io { action: "open its folder", source })?;
             Ok(None)
         }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use zerostride::DType;
 use zerostride::io::{self, Format};
-use zerostride::{DType, Tensor};
 
 use crate::{elements, pattern_tensor};
 
@@ -196,6 +196,8 @@ fn the_output_may_be_the_input() {
 #[cfg(unix)]
 mod unix {
     use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use zerostride::Tensor;
 
     use super::*;
 

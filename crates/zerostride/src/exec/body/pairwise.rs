@@ -67,9 +67,7 @@ impl Pairs {
             matches!(map(register), Some((Op::Sub, &[a, b]))
             if load(a).is_some() && load(b).is_some() && load(a) != load(b))
         };
-        let widened = |register: usize| {
-            matches!(program.instructions[register], Instruction::Cast(narrow) if difference(narrow))
-        };
+        let widened = |register: usize| matches!(program.instructions[register], Instruction::Cast(narrow) if difference(narrow));
         let (last, operands) = map(program.result)?;
         let term = match (last, operands) {
             (Op::Square, &[a]) if difference(a) => Term::SquaredDifference,
