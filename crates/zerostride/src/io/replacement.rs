@@ -110,6 +110,7 @@ impl Seek for Replacement {
 
 impl Destination for Replacement {
     fn reserve(&mut self, bytes: u64) -> io::Result<()> {
+        check_room(self.target.folder(), bytes)?;
         reserve(self.temporary.as_file(), bytes)
     }
 
@@ -249,10 +250,10 @@ fn temporary_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-/// Refuses to start if the file would not fit on the disk, rather than fail hours later.
+/// Refuses to start if a file would not fit on the disk of a folder, rather than fail hours later.
 #[cfg(unix)]
-pub(super) fn check_room(file: &File, bytes: u64) -> io::Result<()> {
-    if let Ok(disk) = rustix::fs::fstatvfs(file) {
+pub(super) fn check_room(folder: &Path, bytes: u64) -> io::Result<()> {
+    if let Ok(disk) = rustix::fs::statvfs(folder) {
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         if bytes > free {
             let message = format!("no space left on device: {bytes} bytes are needed, and {free} are free");
@@ -264,19 +265,23 @@ pub(super) fn check_room(file: &File, bytes: u64) -> io::Result<()> {
 
 /// On other systems a full disk is an error when it is full.
 #[cfg(not(unix))]
-pub(super) fn check_room(_: &File, _: u64) -> io::Result<()> {
+pub(super) fn check_room(_: &Path, _: u64) -> io::Result<()> {
     Ok(())
 }
 
 /// Allocates the blocks on the disk, so that no other file takes them.
+#[cfg(target_os = "linux")]
 fn reserve(file: &File, bytes: u64) -> io::Result<()> {
-    check_room(file, bytes)?;
-    #[cfg(target_os = "linux")]
     match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, bytes.max(1)) {
         // Some file systems cannot allocate ahead; there a full disk is an error when it is full.
-        Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
-        Err(error) => return Err(error.into()),
+        Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(()),
+        Err(error) => Err(error.into()),
     }
+}
+
+/// On other systems they are allocated when they are written.
+#[cfg(not(target_os = "linux"))]
+fn reserve(_: &File, _: u64) -> io::Result<()> {
     Ok(())
 }
 

@@ -1,7 +1,6 @@
 //! Owns `Sink`: a file to which an array is written in rows, in order, and which appears when it is complete.
 //! It does not know what is computed (`stream`).
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -167,9 +166,7 @@ impl Sink {
         let bytes = checked_bytes(&Shape::new(shape)?, dtype.item_size())? as u64;
         let (header, _) = start(&file, format, dtype, shape)?;
         let bytes = room(format, bytes.saturating_add(header.len() as u64));
-        // A folder that may not be listed can still be written to. Its free space is then unknown.
-        let room = File::open(folder).map_or(Ok(()), |folder| check_room(&folder, bytes));
-        Ok(room.map_err(|error| refused(Problem::writing(error)))?)
+        Ok(check_room(&folder, bytes).map_err(|error| refused(Problem::writing(error)))?)
     }
 
     fn at(path: &Path, replaces: bool) -> Result<Sink> {

@@ -153,8 +153,10 @@ fn a_sink_writes_the_bytes_that_save_writes() {
     }
 }
 
+/// Windows refuses to rename over a file that is open.
+#[cfg(unix)]
 #[test]
-fn the_output_may_be_the_input_and_an_existing_file_may_be_kept() {
+fn the_output_may_be_the_input() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
     let x = Tensor::rand(&[3000, 5], 1).unwrap();
@@ -165,6 +167,14 @@ fn the_output_may_be_the_input_and_an_existing_file_may_be_kept() {
         load(&path).unwrap().to_vec::<f32>().unwrap(),
         (&x + &x).eval().unwrap().to_vec::<f32>().unwrap()
     );
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn an_existing_file_may_be_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    save_all(&path, &[("x", &Tensor::rand(&[3], 1).unwrap())]).unwrap();
     let error = Sink::create_new(&path).unwrap_err().to_string();
     assert!(error.ends_with("it exists already; choose another name, or allow it to be replaced"), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);

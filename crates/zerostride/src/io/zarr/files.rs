@@ -180,7 +180,7 @@ fn foreign(array: &Path) -> io::Result<Option<String>> {
 
 impl NewFiles for NewFolder {
     fn reserve(&mut self, bytes: u64) -> io::Result<()> {
-        replacement::check_room(&File::open(self.temporary.path())?, bytes)
+        replacement::check_room(self.temporary.path(), bytes)
     }
 
     fn create(&mut self, key: &str) -> io::Result<Box<dyn Write + Send>> {
@@ -190,7 +190,8 @@ impl NewFiles for NewFolder {
     /// Flushes all files at the end, so that until then the system writes them in the background.
     fn sync(&mut self) -> io::Result<()> {
         for entry in fs::read_dir(self.temporary.path())? {
-            File::open(entry?.path())?.sync_all()?;
+            // Windows flushes what may be written.
+            File::options().read(true).write(cfg!(windows)).open(entry?.path())?.sync_all()?;
         }
         sync_folder(self.temporary.path());
         Ok(())
