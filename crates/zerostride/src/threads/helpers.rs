@@ -25,12 +25,6 @@ const LINGER: Duration = Duration::from_micros(200);
 /// it on its stack may be able to go on.
 const SHIFT: Duration = Duration::from_millis(10);
 
-/// How long a thread stays on a processor that another one uses, before it checks again.
-///
-/// Measured on 2026-11-26 (Zen 3, two threads, `x + 2.5` and `x + row` in L2, L3 and memory): always, each
-/// millisecond or once a shift make no difference beyond 5%.
-const SETTLED: Duration = Duration::from_millis(1);
-
 /// Checks of a seat, a pause instruction apart, before the thread yields: some microseconds.
 const LOOKS: usize = 128;
 
@@ -181,7 +175,7 @@ impl Helpers {
         OWN.set(Some(Arc::clone(self)));
         let mut patience = (2 * self.patience.load(Ordering::Relaxed)).min(*PATIENCE.end());
         let came = Instant::now();
-        let (mut asked, mut settled, mut leaves) = (came, came, !stays);
+        let (mut asked, mut leaves) = (came, !stays);
         if stays {
             self.settle(seat);
         }
@@ -190,10 +184,6 @@ impl Helpers {
                 // SAFETY: it was in the seat, so that its caller waits until this thread has left it (`ask`).
                 unsafe { Crew::help(crew, seat) };
                 (patience, asked) = (*PATIENCE.start(), Instant::now());
-                if stays && asked - settled >= SETTLED {
-                    self.settle(seat);
-                    settled = asked;
-                }
                 self.waiting.fetch_or(1 << seat, Ordering::AcqRel);
                 leaves |= asked - came >= SHIFT;
             }
@@ -220,6 +210,9 @@ impl Helpers {
     /// Leaves a processor that another helper or the last caller uses. The scheduler does that, too, but only
     /// after milliseconds, often a hundred: a thread that waits here looks busy, and beside other work both
     /// processors do.
+    ///
+    /// Once for each shift is enough: after every part, or each millisecond, evaluations on two processors
+    /// take as long (2026-11-26, Zen 3: `x + 2.5` and `x + row` in L2, L3 and memory, within 5%).
     fn settle(&self, seat: usize) {
         let Some(own) = processor::current() else { return };
         let of_seat = |seat: usize| self.seats[seat].processor.load(Ordering::Relaxed);
