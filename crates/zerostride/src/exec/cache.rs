@@ -27,15 +27,14 @@ pub(super) fn comes_from_memory(bytes: usize) -> bool {
     bytes / 2 > last_level()
 }
 
-/// The prefetch distance in bytes for contiguous operands of a loop that touches so many bytes and has these
-/// stores; 0 for none.
-pub(super) fn prefetch_bytes(bytes: usize, stores: Stores) -> usize {
-    if stores == Stores::Streaming || comes_from_memory(bytes) { Tuning::active().prefetch_bytes } else { 0 }
-}
-
-/// The same for a loop at most a third of whose bytes are results.
-pub(super) fn prefetch_reads_bytes(bytes: usize, written: usize) -> usize {
-    if is_far(bytes) && written <= bytes / 3 { Tuning::active().prefetch_reads_bytes } else { 0 }
+/// The prefetch distance in bytes for operands of a loop that touches so many bytes, of which it writes
+/// `written` with these stores; 0 for none. Hardware prefetches several streams less well than one.
+pub(super) fn prefetch_bytes(bytes: usize, written: usize, stores: Stores, are_streams: bool) -> usize {
+    let Tuning { prefetch_bytes, prefetch_reads_bytes, .. } = *Tuning::active();
+    match if is_far(bytes) && written <= bytes / 3 { prefetch_reads_bytes } else { 0 } {
+        0 if are_streams && (stores == Stores::Streaming || comes_from_memory(bytes)) => prefetch_bytes,
+        bytes => bytes,
+    }
 }
 
 /// Whether so many bytes may not fit into the last level of cache.

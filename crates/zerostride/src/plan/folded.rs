@@ -20,7 +20,7 @@ use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims}
 
 use super::lower::slices;
 use super::memory::last_reads;
-use super::program::{Buffer, Load, Program, Source, Step, Work};
+use super::program::{Buffer, Load, Source, Step, Work};
 use super::rows::{AGAIN_BYTES, MOST_STEPS, Together, read_again};
 
 /// The rows of a block are a multiple of this, unless they are the last of a lane.
@@ -44,7 +44,7 @@ const READ_ONCE_BYTES: usize = 1 << 20;
 /// Bytes of the largest elements.
 const MOST_ITEM_BYTES: usize = 16;
 
-/// How steps run together on rows, of which some reduce these rows.
+/// How steps run together on rows, of which some may reduce these rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Folded {
     pub(crate) kind: FoldKind,
@@ -58,6 +58,8 @@ pub(crate) enum FoldKind {
     Row { lanes: usize },
     /// To one element; a row has so many.
     One { row_elements: usize },
+    /// To nothing: no step reduces rows.
+    Kept,
 }
 
 impl FoldKind {
@@ -65,7 +67,7 @@ impl FoldKind {
     pub(crate) fn rows_apart(self) -> usize {
         match self {
             FoldKind::Row { lanes } => lanes,
-            FoldKind::One { .. } => 1,
+            FoldKind::One { .. } | FoldKind::Kept => 1,
         }
     }
 }
@@ -93,7 +95,7 @@ impl FoldedStep {
     /// The values of a row that are reduced.
     pub(crate) fn row_elements(&self) -> usize {
         match &self.work {
-            Work::Map { shape, .. } => shape[1..].iter().product(),
+            Work::Map { shape, .. } => self.steps * shape[1..].iter().product::<usize>(),
             Work::Reduce { .. } | Work::Matmul { .. } => 0,
         }
     }
@@ -104,6 +106,8 @@ impl FoldedStep {
 pub(crate) struct FoldedStep {
     /// The work on the rows of a lane. Of a reduction over rows, the values that it reduces, contiguous.
     pub(crate) work: Work,
+    /// Steps of its outermost dimension that are a row.
+    pub(crate) steps: usize,
     /// For each load the elements from a row to the next; 0 where the steps themselves compute the rows.
     pub(crate) row_strides: Vec<isize>,
     /// Where a reduction over rows writes: the sizes and strides of the values of a row in its results.
@@ -115,9 +119,9 @@ pub(crate) struct FoldedStep {
 pub(crate) struct Fold {
     pub(crate) steps: Range<usize>,
     pub(crate) rows: usize,
-    kind: FoldKind,
+    pub(super) kind: FoldKind,
     /// For each step whether it reduces the rows.
-    reduces: Vec<bool>,
+    pub(super) reduces: Vec<bool>,
 }
 
 /// The steps that are to run together because some of them reduce the rows that others compute or read.
@@ -258,26 +262,23 @@ impl Fold {
             FoldKind::One { row_elements } => {
                 most.max(BLOCK_ROWS).max(LEAF_ELEMENTS.div_ceil(row_elements) + 2).min(self.rows)
             }
+            FoldKind::Kept => most.clamp(1, self.rows),
         }
     }
 
     /// What is done to a block of rows; `None` where that would take a loop of too many dimensions.
-    pub(super) fn folded(&self, steps: &[Step]) -> Option<Folded> {
-        let lanes = self.kind.rows_apart();
-        let mut computed = HashSet::new();
-        let mut made = Vec::new();
-        for (step, &reduces) in steps[self.steps.clone()].iter().zip(&self.reduces) {
-            let is_own = |load: &Load| load.source.buffer().is_some_and(|buffer| computed.contains(&buffer));
-            made.push(if reduces {
-                self.reducing(step, lanes, is_own)?
-            } else {
-                self.by_row(step, lanes, is_own)?
-            });
-            if !reduces {
-                computed.insert(step.output);
-            }
-        }
-        Some(Folded { kind: self.kind, steps: made })
+    pub(super) fn folded(&self, steps: &[Step], buffers: &[Buffer]) -> Option<Folded> {
+        let (lanes, own) = (self.kind.rows_apart(), || steps[self.steps.clone()].iter().zip(&self.reduces));
+        // The memory of rows: of that, steps read what they hold of a block.
+        let by_row = own().filter(|&(_, reduces)| !reduces);
+        let rows: HashSet<usize> = by_row.map(|(step, _)| buffers[step.output].slot).collect();
+        let is_own =
+            |load: &Load| load.source.buffer().is_some_and(|buffer| rows.contains(&buffers[buffer].slot));
+        let made = own().map(|(step, &reduces)| match reduces {
+            true => self.reducing(step, lanes, is_own),
+            false => self.by_row(step, lanes, is_own),
+        });
+        Some(Folded { kind: self.kind, steps: made.collect::<Option<_>>()? })
     }
 
     /// A step that reduces the rows: it computes them as they are.
@@ -315,51 +316,41 @@ impl Fold {
         }
         let shape = first(self.rows.div_ceil(lanes), &ordered)?;
         let work = Work::Map { out: contiguous_strides(&shape), shape, program, out_offset: 0 };
-        Some(FoldedStep { work, row_strides, results: Some((ordered, results)) })
+        Some(FoldedStep { work, steps: 1, row_strides, results: Some((ordered, results)) })
     }
 
     /// A step that does the same to each row.
     fn by_row(&self, step: &Step, lanes: usize, is_own: impl Fn(&Load) -> bool) -> Option<FoldedStep> {
-        let mut row_strides = Vec::new();
-        // The outermost dimension as rows and what is in a row.
-        let shape = |shape: &Shape| {
-            let inner = shape[0] / self.rows;
-            let rest: SmallVec<[usize; 8]> = Some(inner)
-                .filter(|&inner| inner > 1)
-                .into_iter()
-                .chain(shape[1..].iter().copied())
-                .collect();
-            first(self.rows.div_ceil(lanes), &rest)
-        };
-        let strides = |strides: &Strides, outer: usize, lanes: usize| {
-            let inner = outer / self.rows;
-            let row = strides[0].checked_mul(inner as isize)?;
-            let step = row.checked_mul(lanes as isize)?;
-            Some((row, joined(&[&[step], if inner > 1 { &strides[..1] } else { &[] }, &strides[1..]])?))
-        };
-        let mut loads = |program: &Program, outer: usize| -> Option<Program> {
-            let mut program = program.clone();
-            for load in &mut program.loads {
-                let is_own = is_own(load);
-                let (row, own) = strides(&load.strides, outer, if is_own { 1 } else { lanes })?;
-                row_strides.push(if is_own { 0 } else { row });
-                load.strides = own;
-            }
-            Some(program)
-        };
         let mut work = step.work.clone();
-        match &mut work {
-            Work::Map { shape: whole, program, out, .. } => {
-                *program = loads(program, whole[0])?;
-                *out = strides(out, whole[0], 1)?.1;
-                *whole = shape(whole)?;
-            }
-            Work::Reduce { kept, program, .. } => {
-                *program = loads(program, kept[0])?;
-                *kept = shape(kept)?;
-            }
+        let (shape, program, mut out) = match &mut work {
+            Work::Map { shape, program, out, .. } => (shape, program, Some(out)),
+            Work::Reduce { kept, program, .. } => (kept, program, None),
             Work::Matmul { .. } => return None,
+        };
+        let steps = shape[0] / self.rows;
+        let row = |strides: &Strides| strides[0].checked_mul(steps as isize);
+        let row_strides =
+            program.loads.iter().map(|load| if is_own(load) { Some(0) } else { row(&load.strides) });
+        let row_strides = row_strides.collect::<Option<_>>()?;
+        if lanes == 1 {
+            return Some(FoldedStep { work, steps, row_strides, results: None });
         }
-        Some(FoldedStep { work, row_strides, results: None })
+        // The outermost dimension as rows, which are apart in memory, and what is in a row.
+        let inner = usize::from(steps == 1);
+        let apart = |strides: &Strides, lanes: usize| {
+            joined(&[&[row(strides)?.checked_mul(lanes as isize)?], &strides[inner..]])
+        };
+        for load in &mut program.loads {
+            load.strides = apart(&load.strides, if is_own(load) { 1 } else { lanes })?;
+        }
+        if let Some(out) = &mut out {
+            **out = apart(out, 1)?;
+        }
+        let mut sizes: SmallVec<[usize; 8]> = shape[inner..].into();
+        if steps > 1 {
+            sizes[0] = steps;
+        }
+        *shape = first(self.rows.div_ceil(lanes), &sizes)?;
+        Some(FoldedStep { work, steps: 1, row_strides, results: None })
     }
 }

@@ -23,14 +23,13 @@ use zerostride_ops::{DType, Op};
 use zerostride_shape::{ErrorClass, Layout, Shape};
 
 pub(crate) use cost::Cost;
-pub(crate) use folded::{FoldKind, Folded, FoldedStep};
+pub(crate) use folded::{FoldKind, FoldedStep};
 pub(crate) use lower::{Leaf, slices};
 pub(crate) use panel::{Panel, RowForm, Walk};
 pub(crate) use program::{
     Buffer, FEW_RESULTS, Factor, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS, Register,
     Source, Step, TILE_ELEMENTS, Work, by_part,
 };
-pub(crate) use reduction::One;
 pub(crate) use rows::Group;
 pub use template::Template;
 

@@ -237,7 +237,7 @@ pub(super) fn lying(shape: &Shape, order: &Order) -> Layout {
 
 /// The operation that a reduction of one element is, apart from the dtype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum One {
+enum One {
     /// The element.
     Element,
     /// The element plus zero, which turns a negative zero into zero.

@@ -29,31 +29,31 @@ pub(crate) struct Group {
     /// Slots of which each thread holds the rows of its block, each with the bytes of a row: buffers that
     /// only these steps touch. Of a fold, all that it computes by row.
     pub(crate) local: Vec<(usize, usize)>,
-    /// How they run where some of them reduce the rows.
-    pub(crate) folded: Option<Folded>,
+    /// What they do to a block of rows.
+    pub(crate) folded: Folded,
 }
 
 impl Group {
     /// Bytes of what so many threads hold of rows, and of what they are reduced to.
     pub(crate) fn local_bytes(&self, threads: usize) -> usize {
         let rows: usize = self.local.iter().map(|(_, row)| row * self.block).sum();
-        let values = self.folded.as_ref().map_or(0, |folded| {
-            let (units, each) = (self.units(folded), self.units_of_part(folded, threads));
-            // Subtrees of the units of each part, and those of all that they are joined in.
-            let heights = |units: usize| units.ilog2() as usize + 2;
-            folded.result_bytes().sum::<usize>() * (heights(each) * units.div_ceil(each) + heights(units))
-        });
+        let (units, each) = (self.units(), self.units_of_part(threads));
+        // Subtrees of the units of each part, and those of all that they are joined in.
+        let heights = |units: usize| units.ilog2() as usize + 2;
+        let values = self.folded.result_bytes().sum::<usize>()
+            * (heights(each) * units.div_ceil(each) + heights(units));
         (rows + self.folded_row_bytes() * self.block).saturating_mul(threads).saturating_add(values)
     }
 
     /// Bytes of the values of a row that are reduced by one step.
     pub(crate) fn folded_row_bytes(&self) -> usize {
-        self.folded.as_ref().and_then(|folded| folded.row_bytes().max()).unwrap_or(0)
+        self.folded.row_bytes().max().unwrap_or(0)
     }
 
-    /// The units that rows are divided into: lanes, or leaves of all elements.
-    pub(crate) fn units(&self, folded: &Folded) -> usize {
-        match folded.kind {
+    /// The units that rows are divided into: lanes, leaves of all elements, or the rows themselves.
+    pub(crate) fn units(&self) -> usize {
+        match self.folded.kind {
+            FoldKind::Kept => self.rows,
             FoldKind::Row { lanes } => self.rows.div_ceil(LEAF_ELEMENTS) * lanes,
             FoldKind::One { row_elements } => (self.rows * row_elements).div_ceil(LEAF_ELEMENTS),
         }
@@ -61,8 +61,14 @@ impl Group {
 
     /// The units that are worth a part, a power of two of them: two parts for each thread, so that a thread
     /// that comes late takes fewer.
-    pub(crate) fn units_of_part(&self, folded: &Folded, threads: usize) -> usize {
-        let (units, parts) = (self.units(folded), if threads == 1 { 1 } else { 2 * threads });
+    pub(crate) fn units_of_part(&self, threads: usize) -> usize {
+        if let FoldKind::Kept = self.folded.kind {
+            // A block, unless blocks are short: each costs microseconds.
+            let share = self.rows.div_ceil(threads);
+            let most = if share < 4 * self.worth { share } else { share.div_ceil(2) };
+            return most.max(self.worth).min(self.block);
+        }
+        let (units, parts) = (self.units(), if threads == 1 { 1 } else { 2 * threads });
         let worth = self.worth.saturating_mul(units).div_ceil(self.rows);
         units.div_ceil(parts).max(worth).next_power_of_two()
     }
@@ -173,18 +179,12 @@ fn begins_another(
 /// The group of steps that reduce their rows; `None` where the form of its loops would be beyond limits.
 fn folded(steps: &[Step], fold: &Fold, buffers: &mut [Buffer], last: &[Option<usize>]) -> Option<Group> {
     let own = &steps[fold.steps.clone()];
-    let folded = fold.folded(steps)?;
+    let folded = fold.folded(steps, buffers)?;
     let bytes = |buffer: &Buffer| buffer.shape.numel().saturating_mul(buffer.dtype.item_size());
-    let mut group = Group {
-        steps: fold.steps.clone(),
-        rows: fold.rows,
-        block: 0,
-        worth: 0,
-        local: Vec::new(),
-        folded: None,
-    };
+    let mut group =
+        Group { steps: fold.steps.clone(), rows: fold.rows, block: 0, worth: 0, local: Vec::new(), folded };
     let row = largest_row(own, buffers, fold.rows)?;
-    let by_row = |index: &usize| folded.steps[*index - fold.steps.start].results.is_none();
+    let by_row = |index: &usize| !fold.reduces[*index - fold.steps.start];
     // Of each slot of the plan, the last step of the group that touches it; none if others do, too.
     let mut ends: HashMap<usize, Option<usize>> = HashMap::new();
     for index in fold.steps.clone().filter(by_row) {
@@ -217,9 +217,8 @@ fn folded(steps: &[Step], fold: &Fold, buffers: &mut [Buffer], last: &[Option<us
         taken.insert(slot, local);
         buffers[output].slot = local;
     }
-    group.block = fold.block(BLOCK_BYTES / folded.row_bytes().fold(row, usize::max));
+    group.block = fold.block(BLOCK_BYTES / group.folded_row_bytes().max(row));
     group.worth = (AGAIN_BYTES / row).clamp(1, fold.rows);
-    group.folded = Some(folded);
     Some(group)
 }
 
@@ -259,14 +258,7 @@ fn group(
     }
     // A buffer is read after the step that writes it.
     let outside = |buffer: usize| last[buffer] >= Some(range.end);
-    let mut group = Group {
-        steps: range.clone(),
-        rows,
-        block: (BLOCK_BYTES / row).clamp(1, rows),
-        worth: (AGAIN_BYTES / row).clamp(1, rows),
-        local: Vec::new(),
-        folded: None,
-    };
+    let mut local: Vec<(usize, usize)> = Vec::new();
     // Numbers beyond the plan's slots. Buffers that shared a slot still share one.
     let first = buffers.len();
     for buffer in own.iter().map(|step| step.output) {
@@ -275,12 +267,15 @@ fn group(
             continue;
         }
         let slot = first + buffers[buffer].slot;
-        if !group.local.iter().any(|(known, _)| *known == slot) {
-            group.local.push((slot, bytes(&buffers[buffer]) / rows));
+        if !local.iter().any(|(known, _)| *known == slot) {
+            local.push((slot, bytes(&buffers[buffer]) / rows));
         }
         buffers[buffer].slot = slot;
     }
-    Some(group)
+    let fold = Fold { steps: range.clone(), rows, kind: FoldKind::Kept, reduces: vec![false; range.len()] };
+    let folded = fold.folded(steps, buffers).expect("loops over rows in memory have strides");
+    let (block, worth) = (fold.block(BLOCK_BYTES / row), (AGAIN_BYTES / row).clamp(1, rows));
+    Some(Group { steps: range, rows, block, worth, local, folded })
 }
 
 /// A growing set of steps that may run together.

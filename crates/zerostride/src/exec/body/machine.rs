@@ -2,14 +2,13 @@
 //! stages to the lengths of feeds and sinks, for whose addresses `elements/operand.rs` vouches. It does not
 //! know how a program became stages (`program.rs`), nor where rows are in a tensor.
 
-use std::ptr;
-
 use smallvec::SmallVec;
 use zerostride_kernels::{PackDim, Slot, Stores, pack};
 
 use super::program::{Compiled, LoadKind, Stage, StageInput, StageWork};
 use crate::Result;
-use crate::exec::elements::{Feed, Inside, Rows, Scratch, Sink};
+use crate::exec::elements::{ElementSlice, Feed, Scratch, Sink};
+use crate::plan::TILE_ELEMENTS;
 
 /// Bytes of a cache line.
 const CACHE_LINE_BYTES: usize = 64;
@@ -18,40 +17,15 @@ const CACHE_LINE_BYTES: usize = 64;
 pub(crate) struct Machine<'a> {
     compiled: &'a Compiled,
     memory: Scratch,
-    /// Elements that a tile has room for.
+    /// Elements that a tile has room for: whole cache lines.
     room: usize,
-    /// Where tiles begin in `memory`, in bytes.
-    tiles: SmallVec<[usize; 8]>,
-    /// Where the tiles of numbers that a block kernel reads begin in `memory`.
-    numbers: SmallVec<[Option<usize>; 4]>,
 }
 
 impl<'a> Machine<'a> {
-    /// Tiles for at most `room` elements.
+    /// Tiles for at least `room` elements.
     pub(crate) fn new(compiled: &'a Compiled, room: usize) -> Machine<'a> {
-        let mut end = 0;
-        let mut reserve = |item: usize| {
-            let start = end;
-            end += (item * room).next_multiple_of(CACHE_LINE_BYTES);
-            start
-        };
-        let tiles = compiled.tiles.iter().map(|&item| reserve(item)).collect();
-        let numbers: SmallVec<[Option<usize>; 4]> =
-            compiled.numbers.iter().map(|number| number.everywhere.then(|| reserve(number.item))).collect();
-        let mut memory = Scratch::new(end);
-        for (number, start) in compiled.numbers.iter().zip(&numbers) {
-            let Some(start) = *start else { continue };
-            let dims = [PackDim { len: room, from: 0, to: number.item as isize }];
-            let to = memory.bytes_mut()[start..][..room * number.item].as_mut_ptr();
-            // SAFETY: the number's bytes are read; its part of `memory` has room for as many copies.
-            unsafe { pack(number.item, &dims, number.bytes.as_ptr(), to) };
-        }
-        Machine { compiled, memory, room, tiles, numbers }
-    }
-
-    /// Whether the machine runs this very program.
-    pub(crate) fn is_of(&self, compiled: &Compiled) -> bool {
-        ptr::eq(self.compiled, compiled)
+        let room = room.next_multiple_of(CACHE_LINE_BYTES);
+        Machine { compiled, memory: Scratch::new(compiled.tiles.iter().sum::<usize>() * room), room }
     }
 
     /// Runs the program on some rows of `len` elements.
@@ -74,30 +48,29 @@ impl<'a> Machine<'a> {
         assert!(together > 0 || rows == 0);
         let bytes = self.memory.bytes_mut();
         let (memory, size) = (bytes.as_mut_ptr(), bytes.len());
+        let tile = |index: usize, rows: usize| {
+            let start = compiled.tiles[..index].iter().sum::<usize>() * self.room;
+            let step = len * compiled.tiles[index];
+            debug_assert!(start + rows * step <= size);
+            Slot { first: memory.wrapping_add(start), step: step as isize, prefetch_bytes: 0 }
+        };
         let mut first = 0;
         while first < rows {
             let rows = together.min(rows - first);
             for stage in &compiled.stages {
-                let tile = |start: usize, item: usize| {
-                    debug_assert!(start + rows * len * item <= size);
-                    Slot { first: memory.wrapping_add(start), step: (len * item) as isize, prefetch_bytes: 0 }
-                };
-                let number = |number: usize| match self.numbers[number] {
-                    Some(start) => memory.wrapping_add(start),
-                    None => compiled.numbers[number].bytes.as_ptr().cast_mut(),
-                };
                 let mut slots: SmallVec<[Slot; 16]> = SmallVec::new();
-                for &(input, item) in &stage.inputs {
+                for &(input, _) in &stage.inputs {
                     slots.push(match input {
                         StageInput::Load(load) => feeds[load].slot().from(first as isize),
-                        StageInput::Number(index) => {
-                            Slot { first: number(index), step: 0, prefetch_bytes: 0 }
+                        StageInput::Number(number) => {
+                            let first = compiled.numbers[number].as_ptr().cast_mut();
+                            Slot { first, step: 0, prefetch_bytes: 0 }
                         }
-                        StageInput::Tile(index) => tile(self.tiles[index], item),
+                        StageInput::Tile(index) => tile(index, rows),
                     });
                 }
                 let (out, stores) = match stage.out {
-                    Some(index) => (tile(self.tiles[index], stage.item), Stores::Cached),
+                    Some(index) => (tile(index, rows), Stores::Cached),
                     None => (sink.slot().from(first as isize), stores),
                 };
                 // SAFETY: the checks above hold the rows of feeds and sink to `len` elements of the sizes
@@ -108,28 +81,6 @@ impl<'a> Machine<'a> {
                 unsafe { run(stage, rows, len, &slots, out, stores)? };
             }
             first += rows;
-        }
-        Ok(())
-    }
-}
-
-impl Machine<'_> {
-    /// Runs the program on contiguous elements, as many of each load as there are results or a broadcast
-    /// scalar, tile by tile.
-    ///
-    /// # Panics
-    /// If a load has fewer elements, or a kernel finds them not aligned.
-    pub(in crate::exec) fn run_in_order(&mut self, loads: &[&[u8]], out: &mut [u8]) -> Result<()> {
-        let Compiled { loads: kinds, item, .. } = self.compiled;
-        let room = if self.compiled.is_direct() { (out.len() / item).max(1) } else { self.room };
-        for (first, out) in (0..).step_by(room).zip(out.chunks_mut(room * item)) {
-            let len = out.len() / item;
-            let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
-            for (load, &(kind, item)) in loads.iter().zip(kinds) {
-                let (from, count) = if kind == LoadKind::Splat { (0, 1) } else { (first, len) };
-                feeds.push(Inside::one(&load[from * item..][..count * item]).feed());
-            }
-            self.run(1, len, &feeds, &mut Sink::lines(out, 1, len * item), Stores::Cached)?;
         }
         Ok(())
     }
@@ -152,53 +103,56 @@ impl Compiled {
         }
     }
 
+    /// Runs the program on contiguous elements, as many of each load as there are results or a broadcast
+    /// scalar, tile by tile.
+    ///
+    /// # Panics
+    /// If a load has fewer elements, or a kernel finds them not aligned.
+    pub(in crate::exec) fn run_in_order(&self, loads: &[&[u8]], out: &mut [u8]) -> Result<()> {
+        let numel = out.len() / self.item;
+        let most = if self.is_direct() { numel.max(1) } else { TILE_ELEMENTS };
+        let mut machine = Machine::new(self, most.min(numel));
+        for (first, out) in (0..).step_by(most).zip(out.chunks_mut(most * self.item)) {
+            let len = out.len() / self.item;
+            let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
+            for (bytes, &(kind, item)) in loads.iter().zip(&self.loads) {
+                let (first, len) = if kind == LoadKind::Splat { (0, 1) } else { (first, len) };
+                feeds.push(ElementSlice { bytes, item, first }.rows(1, len, 0));
+            }
+            machine.run(1, len, &feeds, &mut Sink::lines(out, 1, len * self.item), Stores::Cached)?;
+        }
+        Ok(())
+    }
+
     /// Runs a program that is one chain, which needs neither tiles nor alignment, on some rows of `len`
     /// elements, and writes the results to `out`, row after row. One load may be `None`: the rows of `out`
     /// themselves.
     ///
     /// # Panics
     /// If the program is more than one chain, `out` is no room for the rows without more, there is not a load
-    /// for each of the program's, one has fewer rows or elements or is outside of its bytes, or what is
-    /// written over is more than one load or of another size than the results.
+    /// for each of the program's, one has fewer rows or elements, or what is written over is more than one
+    /// load or of another size than the results.
     pub(in crate::exec) fn run_anywhere(
         &self,
         rows: usize,
         len: usize,
-        loads: &[Option<Inside<'_>>],
+        loads: &[Option<Feed<'_>>],
         out: &mut [u8],
     ) {
         let row = len.checked_mul(self.item).expect("rows are in memory");
-        let (chain, inputs) = self.one_chain().expect("a program that is one chain");
-        assert!(rows.checked_mul(row) == Some(out.len()) && loads.len() == self.loads.len());
+        assert!(self.one_chain().is_some() && rows.checked_mul(row) == Some(out.len()));
         assert!(loads.iter().filter(|load| load.is_none()).count() < 2);
         let mut sink = Sink::lines(out, rows, row);
         let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
         for (load, kind) in loads.iter().zip(&self.loads) {
-            feeds.push(match load {
-                Some(inside) => inside.feed(),
-                None => {
-                    assert_eq!(*kind, (LoadKind::Vector, self.item));
-                    // SAFETY: the chain below runs with both, and the element is as large as the result's.
-                    unsafe { sink.feed() }
-                }
-            });
+            feeds.push(load.unwrap_or_else(|| {
+                assert_eq!(*kind, (LoadKind::Vector, self.item));
+                // SAFETY: the chain below runs with both, and the element is as large as the result's.
+                unsafe { sink.feed() }
+            }));
         }
-        self.check(rows, len, &feeds, &sink);
-        // A machine would take as long to set up as some hundred elements.
-        let mut slots: SmallVec<[Slot; 4]> = SmallVec::new();
-        for &(input, _) in inputs {
-            slots.push(match input {
-                StageInput::Load(load) => feeds[load].slot(),
-                StageInput::Number(index) => {
-                    Slot { first: self.numbers[index].bytes.as_ptr().cast_mut(), step: 0, prefetch_bytes: 0 }
-                }
-                StageInput::Tile(_) => unreachable!("a chain that does everything reads no tiles"),
-            });
-        }
-        // SAFETY: every load has been seen to have that many rows of `len` elements, or of one, inside of
-        // bytes that are borrowed; no other code has `out`, which is room for as many rows of results, and
-        // whose own rows are those of at most one load, of elements of their size.
-        unsafe { chain.run(rows, len, &slots, sink.slot(), Stores::Cached) }
+        let done = Machine::new(self, 0).run(rows, len, &feeds, &mut sink, Stores::Cached);
+        done.expect("a chain refuses no value");
     }
 }
 
@@ -264,40 +218,41 @@ impl<'a> Tiles<'a> {
         Tiles { compiled, machine, loads, result }
     }
 
-    /// Runs the program on some lines of `len` elements: of each load those that are read `in_place`, or else
-    /// what `load` fills its tile with, line after line. Returns the result's tile.
+    /// Runs the program on some lines of `len` elements: of each load those that are read `in_place`, with
+    /// their stride and prefetch distance, or else what `load` fills its tile with, line after line. Returns
+    /// the result's tile.
     pub(crate) fn run<'b>(
         &'b mut self,
         (lines, len): (usize, usize),
-        in_place: impl Fn(usize) -> Option<Inside<'b>>,
+        in_place: impl Fn(usize) -> Option<(ElementSlice<'b>, isize, isize)>,
         mut load: impl FnMut(usize, &mut [u8]),
     ) -> Result<&'b [u8]> {
-        let mut loads: SmallVec<[Inside<'_>; 4]> = SmallVec::new();
-        let mut joined = true;
+        let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
         for (index, (tile, &(kind, item))) in self.loads.iter_mut().zip(&self.compiled.loads).enumerate() {
-            let line = if kind == LoadKind::Splat { item } else { len * item };
+            let line = if kind == LoadKind::Splat { 1 } else { len };
             // A load that is the value itself is wanted in one piece.
-            let in_place = in_place(index).filter(|lines| self.machine.is_some() || lines.is_joined());
-            let inside = in_place.unwrap_or_else(|| {
-                let tile = &mut tile.bytes_mut()[..lines * line];
+            let is_wanted = |step| self.machine.is_some() || lines <= 1 || step == line as isize;
+            let in_place = in_place(index).filter(|&(_, step, _)| is_wanted(step));
+            let (slice, step, ahead) = in_place.unwrap_or_else(|| {
+                let tile = &mut tile.bytes_mut()[..lines * line * item];
                 load(index, tile);
-                let rows = Rows { step: line as isize, count: lines, bytes: line };
-                Inside { bytes: tile, first: 0, rows, ahead: 0 }
+                (ElementSlice { bytes: tile, item, first: 0 }, line as isize, 0)
             });
             if self.machine.is_none() {
-                return Ok(&inside.bytes[inside.first..][..lines * line]);
+                return Ok(slice.row(lines * line));
             }
-            joined &= kind == LoadKind::Vector && inside.is_joined();
-            loads.push(inside);
+            feeds.push(slice.rows(lines, line, step).prefetched(ahead));
         }
         // Contiguous lines are one line.
-        let (count, len) = if joined { (1, lines * len) } else { (lines, len) };
-        if joined {
-            let one = |rows: Rows| Rows { step: 0, count, bytes: lines * rows.bytes };
-            loads.iter_mut().for_each(|inside| inside.rows = one(inside.rows));
-        }
+        let joined = || {
+            let is_vector = self.compiled.loads.iter().all(|&(kind, _)| kind == LoadKind::Vector);
+            is_vector.then(|| feeds.iter().map(|feed| feed.joined()).collect()).flatten()
+        };
+        let (count, len, feeds) = match joined() {
+            Some(joined) => (1, lines * len, joined),
+            None => (lines, len, feeds),
+        };
         let result = &mut self.result.bytes_mut()[..count * len * self.compiled.item];
-        let feeds: SmallVec<[Feed<'_>; 4]> = loads.iter().map(Inside::feed).collect();
         let mut sink = Sink::lines(result, count, len * self.compiled.item);
         let machine = self.machine.as_mut().expect("what is no load is computed");
         machine.run(count, len, &feeds, &mut sink, Stores::Cached)?;
@@ -305,20 +260,20 @@ impl<'a> Tiles<'a> {
     }
 }
 
-/// One thread's tile for the results of a reduction, and what they go through.
+/// One thread's tile for the results of a reduction, and the program that they go through, with a tile of its
+/// own.
 pub(crate) struct Results<'a> {
     /// Bytes of a result.
     item: usize,
     results: Scratch,
-    finish: Option<Box<(Machine<'a>, Scratch)>>,
+    finish: Option<(&'a Compiled, Scratch)>,
 }
 
 impl<'a> Results<'a> {
     /// A tile for at most `len` results of `item` bytes, which are the only load of the program that they go
     /// through, if they do.
     pub(crate) fn new(finish: Option<&'a Compiled>, len: usize, item: usize) -> Results<'a> {
-        let finish =
-            finish.map(|finish| Box::new((Machine::new(finish, len), Scratch::new(len * finish.item))));
+        let finish = finish.map(|finish| (finish, Scratch::new(len * finish.item)));
         Results { item, results: Scratch::new(len * item), finish }
     }
 
@@ -327,10 +282,9 @@ impl<'a> Results<'a> {
         let Results { item, results, finish } = self;
         let results = &mut results.bytes_mut()[..len * *item];
         fill(results);
-        let Some(finish) = finish else { return Ok(results) };
-        let (machine, tile) = &mut **finish;
-        let finished = &mut tile.bytes_mut()[..len * machine.compiled.item];
-        machine.run_in_order(&[results], finished)?;
+        let Some((program, tile)) = finish else { return Ok(results) };
+        let finished = &mut tile.bytes_mut()[..len * program.item];
+        program.run_in_order(&[results], finished)?;
         Ok(finished)
     }
 }

@@ -15,4 +15,4 @@ pub(in crate::exec) use grid::{FoldForm, Grid, widest};
 pub(in crate::exec) use machine::{Machine, Results};
 pub(in crate::exec) use matmul::run as multiply;
 pub(in crate::exec) use program::{Compiled, LoadKind};
-pub(in crate::exec) use reduce::ReduceStep;
+pub(in crate::exec) use reduce::run as reduce;

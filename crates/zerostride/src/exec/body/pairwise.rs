@@ -132,8 +132,6 @@ impl Pairs {
         let (depth, item, most) = (self.depth, self.dtype.item_size(), self.most());
         let mut packed_rows = Scratch::new(rows.len() * depth * item);
         left.load(rows.clone(), StridedRange::all(0..depth), LineOrder::ByColumn, packed_rows.bytes_mut());
-        let uneven = !self.columns.is_multiple_of(16);
-        let mut loaded = Scratch::new(if uneven { depth * most * item } else { 0 });
         let mut packed = Scratch::new(depth * most * item);
         // Columns beyond the last are computed with and left.
         packed.bytes_mut().fill(0);
@@ -142,17 +140,15 @@ impl Pairs {
             let width = count.next_multiple_of(16);
             let kernel = self.kernel(width).expect("there is a kernel for every width");
             let start = rows.start * self.columns + first;
-            let load = |tile: &mut [u8]| {
-                right.load(start..start + count, StridedRange::all(0..depth), LineOrder::ByRow, tile)
-            };
             let packed = &mut packed.bytes_mut()[..depth * width * item];
-            if count == width {
-                load(packed);
-            } else {
-                let columns = &mut loaded.bytes_mut()[..depth * count * item];
-                load(columns);
-                let rows = packed.chunks_exact_mut(width * item).zip(columns.chunks_exact(count * item));
-                rows.for_each(|(row, columns)| row[..columns.len()].copy_from_slice(columns));
+            let mut load = |rows: Range<usize>| {
+                let tile = &mut packed[rows.start * width * item..];
+                right.load(start..start + count, StridedRange::all(rows), LineOrder::ByRow, tile);
+            };
+            // The rows of a last block have room for columns beyond.
+            match count == width {
+                true => load(0..depth),
+                false => (0..depth).for_each(|row| load(row..row + 1)),
             }
             let bytes = &packed_rows.bytes_mut()[..rows.len() * depth * item];
             for (at, rows_together) in bytes.chunks(TILE_ROWS * depth * item).enumerate() {

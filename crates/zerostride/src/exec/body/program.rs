@@ -52,18 +52,11 @@ pub(in crate::exec) struct Stage {
     pub(in crate::exec) item: usize,
 }
 
-/// A number of the program.
-pub(in crate::exec) struct Number {
-    pub(in crate::exec) bytes: [u8; 16],
-    pub(in crate::exec) item: usize,
-    /// Whether a block kernel reads it, which takes one for each element.
-    pub(in crate::exec) everywhere: bool,
-}
-
 /// A program as stages; shared by the threads that run it.
 pub(crate) struct Compiled {
     pub(in crate::exec) stages: Vec<Stage>,
-    pub(in crate::exec) numbers: Vec<Number>,
+    /// The bytes of the program's numbers.
+    pub(in crate::exec) numbers: Vec<[u8; 16]>,
     /// Bytes of an element of each tile.
     pub(in crate::exec) tiles: Vec<usize>,
     /// How each load is read, and the bytes of its elements.
@@ -80,10 +73,8 @@ impl Compiled {
         let mut builder = Builder::new(program, kinds, in_place);
         let paths = builder.paths();
         for (register, path) in paths.iter().enumerate() {
-            if let Some(path) = path
-                && builder.wanted[register]
-            {
-                builder.stage(register, path);
+            if builder.stored[register].is_none() && builder.wanted[register] {
+                builder.stage(register, path.as_ref());
             }
         }
         builder.finish();
@@ -94,32 +85,21 @@ impl Compiled {
 
     /// Whether elements go from the loads straight to the result.
     pub(crate) fn is_direct(&self) -> bool {
-        self.tiles.is_empty() && !self.numbers.iter().any(|number| number.everywhere)
+        self.tiles.is_empty()
     }
 
-    /// Whether one chain does everything.
-    pub(in crate::exec) fn is_one_chain(&self) -> bool {
-        self.one_chain().is_some()
-    }
-
-    /// The chain that does everything, and what it reads, if one does.
-    pub(in crate::exec) fn one_chain(&self) -> Option<(&Chain, &[(StageInput, usize)])> {
+    /// The chain that does everything, if one does.
+    pub(in crate::exec) fn one_chain(&self) -> Option<&Chain> {
         match &self.stages[..] {
-            [Stage { work: StageWork::Chain(chain), inputs, .. }] if self.is_direct() => {
-                Some((chain, inputs))
-            }
+            [Stage { work: StageWork::Chain(chain), .. }] if self.is_direct() => Some(chain),
             _ => None,
         }
     }
 }
 
-/// How the value of an instruction comes about.
-enum Path {
-    /// A chain that starts with a register in memory; with the last link this instruction.
-    Chain { first: Register, links: Vec<(Register, usize)> },
-    /// A block kernel.
-    Kernel,
-}
+/// A chain: the register in memory that it starts with, and its instructions, each with the position of the
+/// running value among its operands.
+type Path = (Register, Vec<(Register, usize)>);
 
 struct Builder<'a> {
     program: &'a Program,
@@ -131,7 +111,7 @@ struct Builder<'a> {
     wanted: Vec<bool>,
     /// Where stages read registers that are in memory already.
     stored: Vec<Option<StageInput>>,
-    numbers: Vec<Number>,
+    numbers: Vec<[u8; 16]>,
     stages: Vec<Stage>,
     /// Bytes of an element of each tile, and the tiles that have been read for the last time.
     tiles: Vec<usize>,
@@ -158,9 +138,9 @@ impl<'a> Builder<'a> {
         let stored = |(instruction, &dtype): (&Instruction, &DType)| match instruction {
             Instruction::Load(load) => Some(StageInput::Load(*load)),
             Instruction::Splat(number) => {
-                let (mut bytes, item) = ([0; 16], dtype.item_size());
-                store_scalar(*number, dtype, &mut bytes[..item]);
-                numbers.push(Number { bytes, item, everywhere: false });
+                let mut bytes = [0; 16];
+                store_scalar(*number, dtype, &mut bytes[..dtype.item_size()]);
+                numbers.push(bytes);
                 Some(StageInput::Number(numbers.len() - 1))
             }
             _ => None,
@@ -182,7 +162,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Chooses for each instruction whether it goes on with the chain of one of its operands, the longest
-    /// one, and marks what must be in memory for that.
+    /// one, and marks what must be in memory for that. No chain is left to a block kernel.
     fn paths(&mut self) -> Vec<Option<Path>> {
         let mut paths: Vec<Option<Path>> = Vec::new();
         for (register, instruction) in self.program.instructions.iter().enumerate() {
@@ -191,16 +171,11 @@ impl<'a> Builder<'a> {
                 paths.push(None);
                 continue;
             }
-            let mut best: Option<(Register, Vec<(Register, usize)>)> = None;
+            let mut best: Option<Path> = None;
             for (position, &operand) in reads.iter().enumerate() {
-                let longer = match &paths[operand] {
-                    Some(Path::Chain { first, links })
-                        if self.uses[operand] == 1 && operand != self.program.result =>
-                    {
-                        Some((*first, &links[..]))
-                    }
-                    _ => None,
-                };
+                let is_only = self.uses[operand] == 1 && operand != self.program.result;
+                let longer = paths[operand].as_ref().filter(|_| is_only);
+                let longer = longer.map(|(first, links)| (*first, &links[..]));
                 let alone = (operand, &[][..]);
                 let extended = longer.into_iter().chain([alone]).find_map(|(first, links)| {
                     let links: Vec<_> = links.iter().copied().chain([(register, position)]).collect();
@@ -208,25 +183,19 @@ impl<'a> Builder<'a> {
                 });
                 // A strided load is gathered into registers once: its chain goes on rather than being stored
                 // and read again.
-                let len = |path: &Option<(Register, Vec<_>)>| {
+                let len = |path: &Option<Path>| {
                     path.as_ref().map_or((0, false), |(first, links)| (links.len(), self.is_stepped(*first)))
                 };
                 if len(&extended) > len(&best) {
                     best = extended;
                 }
             }
-            let running = best.as_ref().and_then(|(first, links)| match links.len() {
-                1 => Some(*first),
-                _ => None,
-            });
+            let running = best.as_ref().filter(|(_, links)| links.len() == 1).map(|(first, _)| *first);
             let position = best.as_ref().and_then(|(_, links)| links.last()).map(|&(_, position)| position);
             for (at, &operand) in reads.iter().enumerate() {
                 self.wanted[operand] |= Some(at) != position || running == Some(operand);
             }
-            paths.push(Some(match best {
-                Some((first, links)) => Path::Chain { first, links },
-                None => Path::Kernel,
-            }));
+            paths.push(best);
         }
         paths
     }
@@ -270,14 +239,14 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds the stage whose result is a register.
-    fn stage(&mut self, register: Register, path: &Path) {
+    fn stage(&mut self, register: Register, path: Option<&Path>) {
         let (work, inputs) = match path {
-            Path::Chain { first, links } => {
+            Some((first, links)) => {
                 let (chain, inputs) =
                     self.chain(*first, links).expect("the path was found with the same chain");
                 (StageWork::Chain(Box::new(chain)), inputs)
             }
-            Path::Kernel => {
+            None => {
                 let instruction = &self.program.instructions[register];
                 let inputs = operands(instruction).iter().map(|&operand| self.everywhere(operand)).collect();
                 (self.kernel(register), inputs)
@@ -289,10 +258,8 @@ impl<'a> Builder<'a> {
         let item = self.program.dtypes[register].item_size();
         let out = (!direct).then(|| self.tile(item));
         // Tiles that no other stage reads are free for results of later ones.
-        let done = match path {
-            Path::Chain { links, .. } => &links[..],
-            Path::Kernel => &[(register, 0)],
-        };
+        let own = [(register, 0)];
+        let done = path.map_or(&own[..], |(_, links)| links);
         for &operand in done.iter().flat_map(|&(done, _)| operands(&self.program.instructions[done])) {
             self.uses[operand] -= 1;
         }
@@ -333,20 +300,17 @@ impl<'a> Builder<'a> {
     fn everywhere(&mut self, register: Register) -> (StageInput, usize) {
         let item = self.program.dtypes[register].item_size();
         let input = self.stored[register].expect("what an instruction reads is computed before it");
-        let input = match input {
-            StageInput::Load(load) if self.kinds[load] == LoadKind::Splat => {
-                let tile = self.tile(item);
-                let inputs = [(input, item)].into_iter().collect();
-                self.stages.push(Stage { work: StageWork::Repeat, inputs, out: Some(tile), item });
-                StageInput::Tile(tile)
-            }
-            StageInput::Number(number) => {
-                self.numbers[number].everywhere = true;
-                input
-            }
-            _ => input,
+        let is_one = match input {
+            StageInput::Load(load) => self.kinds[load] == LoadKind::Splat,
+            StageInput::Number(_) => true,
+            StageInput::Tile(_) => false,
         };
-        (input, item)
+        if !is_one {
+            return (input, item);
+        }
+        let (tile, inputs) = (self.tile(item), [(input, item)].into_iter().collect());
+        self.stages.push(Stage { work: StageWork::Repeat, inputs, out: Some(tile), item });
+        (StageInput::Tile(tile), item)
     }
 
     /// Copies the result to its own memory if no stage has computed it there.

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer, Stores, lane_rows, lanes};
+use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer, Tuning, lane_rows, lanes};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims, turn_dims};
 
@@ -15,10 +15,12 @@ use super::machine::{Results, Tiles};
 use super::pairwise::Pairs;
 use super::program::{Compiled, LoadKind};
 use crate::exec::cache;
-use crate::exec::elements::{ElementSlice, Input, Inside, LineOrder, Output, StridedRange, Window, Written};
+use crate::exec::elements::{ElementSlice, Input, LineOrder, Output, StridedRange, Window, Written};
 use crate::fork::OnceLock;
 use crate::memory::Block;
-use crate::plan::{Cost, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS, Source, slices};
+use crate::plan::{
+    Cost, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS, Source, Work, slices,
+};
 use crate::threads::crew;
 use crate::{Result, interrupt, num_threads};
 
@@ -40,16 +42,6 @@ const SHORT_LINE_ELEMENTS: usize = 128;
 
 /// Results that a thread's share of them is a multiple of.
 const SHARE_RESULTS: usize = 128;
-
-/// How a fold takes the elements of a block of results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FoldBlock {
-    form: FoldForm,
-    /// Whether elements are read in place.
-    direct: bool,
-    /// Results of a block.
-    columns: usize,
-}
 
 /// What is kept with a program.
 struct PreparedReduce {
@@ -75,9 +67,8 @@ struct ReduceLoop {
     /// The same for results, and their strides.
     results: Shape,
     out: Strides,
-    /// The first result, and results from one step of the window to the next.
+    /// The first result.
     first: isize,
-    step: Strides,
     /// The first element of each load, from the one it has in the program, and its strides: kept dimensions,
     /// then reduced ones.
     loads: Vec<(isize, LoadStrides)>,
@@ -93,21 +84,8 @@ struct ReduceLoop {
     compiled: Compiled,
 }
 
-/// A reduction, prepared for windows of as many steps.
-pub(in crate::exec) struct ReduceStep<'p> {
-    reducer: Reducer,
-    program: &'p Program,
-    prepared: &'p PreparedReduce,
-    /// None where there are no results.
-    own: Option<&'p ReduceLoop>,
-    reduced: &'p Shape,
-    /// The worker of the window before.
-    worker: Option<FoldWorker<'p>>,
-}
-
 /// What one thread works with.
 struct FoldWorker<'p> {
-    block: FoldBlock,
     tiles: Option<Tiles<'p>>,
     fold: Box<dyn Fold>,
     results: Results<'p>,
@@ -118,7 +96,9 @@ struct Reduction<'a, 'p> {
     reducer: Reducer,
     prepared: &'p PreparedReduce,
     own: &'p ReduceLoop,
-    block: FoldBlock,
+    form: FoldForm,
+    /// Results of a block.
+    columns: usize,
     inputs: &'a [Input<'a>],
     slices: &'a [Option<ElementSlice<'a>>],
     /// Whether the elements are those of the only load.
@@ -130,75 +110,59 @@ struct Reduction<'a, 'p> {
     direct: Option<ElementSlice<'a>>,
 }
 
-impl<'p> ReduceStep<'p> {
-    /// Prepares to reduce the values of a program over `kept` and over `reduced` to one result for each
-    /// element of `kept`, which may go through another program, in windows of as many steps.
-    pub(in crate::exec) fn new(
-        reducer: Reducer,
-        (kept, reduced): (&'p Shape, &'p Shape),
-        (program, finish): (&'p Program, Option<&Program>),
-        window: &Window<'_>,
-    ) -> ReduceStep<'p> {
-        let prepared: &PreparedReduce = program.kept.get(|| {
-            let sizes: SmallVec<[usize; 8]> = kept.iter().chain(&**reduced).copied().collect();
-            let finish = finish.map(|finish| Compiled::new(finish, &[LoadKind::Vector], false));
-            PreparedReduce { finish, cost: Cost::new(program, &sizes), loops: ReduceLoops::default() }
-        });
-        let part = window.shape(kept);
-        let make = || ReduceLoop::new(reducer, (&part, reduced), program);
-        let own = (part.numel() > 0).then(|| prepared.loops.get(&part, make));
-        ReduceStep { reducer, program, prepared, own, reduced, worker: None }
+/// Reduces the values of a program over a window of the kept dimensions and over the reduced ones to one
+/// result for each element of the window, which may go through another program.
+pub(in crate::exec) fn run<'a>(
+    work: &Work,
+    window: &Window<'_>,
+    read: impl Fn(Source) -> Block<'a>,
+    (block, dtype): (Block<'a>, DType),
+) -> Result<()> {
+    let Work::Reduce { op, compute, correction, kept, reduced, program, finish } = work else {
+        unreachable!("the step is a reduction")
+    };
+    let takes = program.dtypes[program.result];
+    let reducer = Reducer::new(*op, *compute, takes, reduced.numel(), *correction);
+    let prepared: &PreparedReduce = program.kept.get(|| {
+        let sizes: SmallVec<[usize; 8]> = kept.iter().chain(&**reduced).copied().collect();
+        let finish = finish.as_deref().map(|finish| Compiled::new(finish, &[LoadKind::Vector], false));
+        PreparedReduce { finish, cost: Cost::new(program, &sizes), loops: ReduceLoops::default() }
+    });
+    let part = window.shape(kept);
+    if part.numel() == 0 {
+        return Ok(());
     }
-
-    /// Reduces the elements of a window.
-    pub(in crate::exec) fn run<'a>(
-        &mut self,
-        window: &Window<'_>,
-        read: impl Fn(Source) -> Block<'a>,
-        block: Block<'a>,
-        dtype: DType,
-    ) -> Result<()> {
-        let ReduceStep { reducer, program, prepared, own: Some(own), reduced, ref mut worker } = *self else {
-            return Ok(());
-        };
-        let offset = own.first + window.offset(&own.step);
-        let mut written = Written::new(block, dtype.item_size(), &own.results, &own.out, offset);
-        let out = written.output();
-        let loads = program.loads.iter().zip(&own.loads).enumerate();
-        let inputs = loads.map(|(index, (load, (first, strides)))| {
-            let layout = (&strides[..], load.offset + first + window.offset_of(index, &load.strides));
-            let grids = (&*own.kept, &**reduced);
-            let input = Input::new(read(load.source), load.dtype.item_size(), grids, layout, &out);
-            input.expect("a reduction writes into memory of its own")
-        });
-        let inputs: SmallVec<[Input<'_>; 4]> = inputs.collect();
-        if let Some(pairs) = &own.pairs {
-            return pairs.run(&inputs, prepared.finish.as_ref(), out);
-        }
-        let slices: SmallVec<[Option<ElementSlice<'_>>; 4]> =
-            inputs.iter().map(|input| input.slice(&out)).collect();
-        let is_load = is_load(program);
-        let slice = slices.first().copied().flatten().filter(|_| is_load);
-        let form = own.grid.form(own.across, slice.is_some());
-        let direct = slice.filter(|_| own.grid.is_direct(form));
-        let grain = window.grain(prepared.cost.grain());
-        let columns = own.columns(form, direct.is_some(), grain);
-        let block = FoldBlock { form, direct: direct.is_some(), columns };
-        let item = prepared.finish.as_ref().map_or(dtype.item_size(), |finish| finish.loads[0].1);
-        let (inputs, slices, reduced) = (&inputs[..], &slices[..], own.grid.count);
-        let reduction =
-            Reduction { reducer, prepared, own, block, inputs, slices, is_load, item, reduced, direct };
-        // Whole blocks of results, as many as are worth a thread.
-        let blocks = grain.div_ceil(columns.saturating_mul(reduced).max(1));
-        let mut parts = out.parts(columns.saturating_mul(blocks).min(own.grid.results));
-        if parts.len() == 1 {
-            let kept = worker.take().filter(|worker| worker.block == block);
-            let worker = worker.insert(kept.unwrap_or_else(|| reduction.worker()));
-            return parts.try_for_each(|out| reduction.part(worker, out));
-        }
-        let effort = prepared.cost.effort(own.grid.results.saturating_mul(reduced));
-        crew::for_each_of(effort, parts, || reduction.worker(), |worker, out| reduction.part(worker, out))
+    let own = prepared.loops.get(&part, || ReduceLoop::new(reducer, (&part, reduced), program));
+    let mut written = Written::new(block, dtype.item_size(), &own.results, &own.out, own.first);
+    let out = written.output();
+    let loads = program.loads.iter().zip(&own.loads).enumerate();
+    let inputs = loads.map(|(index, (load, (first, strides)))| {
+        let layout = (&strides[..], load.offset + first + window.moved(index));
+        let grids = (&*own.kept, &**reduced);
+        let input = Input::new(read(load.source), load.dtype.item_size(), grids, layout, &out);
+        input.expect("a reduction writes into memory of its own")
+    });
+    let inputs: SmallVec<[Input<'_>; 4]> = inputs.collect();
+    if let Some(pairs) = &own.pairs {
+        return pairs.run(&inputs, prepared.finish.as_ref(), out);
     }
+    let slices: SmallVec<[Option<ElementSlice<'_>>; 4]> =
+        inputs.iter().map(|input| input.slice(&out)).collect();
+    let is_load = is_load(program);
+    let slice = slices.first().copied().flatten().filter(|_| is_load);
+    let form = own.grid.form(own.across, slice.is_some());
+    let direct = slice.filter(|_| own.grid.is_direct(form));
+    let grain = window.grain(prepared.cost.grain());
+    let columns = own.columns(form, direct.is_some(), grain);
+    let item = prepared.finish.as_ref().map_or(dtype.item_size(), |finish| finish.loads[0].1);
+    let (inputs, slices, reduced) = (&inputs[..], &slices[..], own.grid.count);
+    let reduction =
+        Reduction { reducer, prepared, own, form, columns, inputs, slices, is_load, item, reduced, direct };
+    // Whole blocks of results, as many as are worth a thread.
+    let blocks = grain.div_ceil(columns.saturating_mul(reduced).max(1));
+    let parts = out.parts(columns.saturating_mul(blocks).min(own.grid.results));
+    let effort = prepared.cost.effort(own.grid.results.saturating_mul(reduced));
+    crew::for_each_of(effort, parts, || reduction.worker(), |worker, out| reduction.part(worker, out))
 }
 
 impl ReduceLoops {
@@ -245,7 +209,7 @@ impl ReduceLoop {
         let grid = Grid::new(&reducer, elements, results_of, steps, is_nearer(outer, row));
         let compiled =
             Compiled::new(program, &kinds(program, &of_loads, &grid, (kept.ndim(), across)), false);
-        ReduceLoop { kept, results, out, first, step, loads, grid, repeats, across, pairs, compiled }
+        ReduceLoop { kept, results, out, first, loads, grid, repeats, across, pairs, compiled }
     }
 
     /// Results of a block, where so many elements are worth a thread.
@@ -327,16 +291,15 @@ fn tile_columns(grid: &Grid, form: FoldForm, across: bool) -> usize {
 
 impl<'p> Reduction<'_, 'p> {
     fn worker(&self) -> FoldWorker<'p> {
-        let (columns, finish) = (self.block.columns, self.prepared.finish.as_ref());
+        let (columns, finish) = (self.columns, self.prepared.finish.as_ref());
         let (fold, results) = (self.reducer.start(columns), Results::new(finish, columns, self.item));
-        FoldWorker { block: self.block, tiles: self.tiles(), fold, results }
+        FoldWorker { tiles: self.tiles(), fold, results }
     }
 
     /// Tiles for elements that are not read in place.
     fn tiles(&self) -> Option<Tiles<'p>> {
-        let FoldBlock { form, direct, columns } = self.block;
-        let elements = columns * self.reduced.min(tile_rows(form, self.own.across, columns));
-        (!direct).then(|| Tiles::new(&self.own.compiled, elements.max(1), self.is_load))
+        let elements = self.columns * self.reduced.min(tile_rows(self.form, self.own.across, self.columns));
+        self.direct.is_none().then(|| Tiles::new(&self.own.compiled, elements.max(1), self.is_load))
     }
 
     fn part(&self, worker: &mut FoldWorker<'p>, mut out: Output<'_>) -> Result<()> {
@@ -346,7 +309,7 @@ impl<'p> Reduction<'_, 'p> {
         let mut first = start;
         while first < end {
             let even = if self.direct.is_some() { (first / inner + 1) * inner } else { end };
-            let columns = first..end.min(first + self.block.columns).min(even);
+            let columns = first..end.min(first + self.columns).min(even);
             fold.start(columns.len());
             match self.reduced.div_ceil(self.group()) {
                 groups if groups < 2 || num_threads() == 1 => {
@@ -370,8 +333,8 @@ impl<'p> Reduction<'_, 'p> {
 
     /// Reduced elements of a group of leaves: a power of two of these.
     fn group(&self) -> usize {
-        match self.block.form {
-            FoldForm::Narrow => (GROUP_ELEMENTS / self.block.columns.next_power_of_two()).max(LEAF_ELEMENTS),
+        match self.form {
+            FoldForm::Narrow => (GROUP_ELEMENTS / self.columns.next_power_of_two()).max(LEAF_ELEMENTS),
             _ => GROUP_ELEMENTS,
         }
     }
@@ -405,7 +368,7 @@ impl<'p> Reduction<'_, 'p> {
         let (input, grid) = (&self.inputs[0], &self.own.grid);
         let ElementSlice { bytes, item, first } = slice.at(input.offset(columns.start, 0));
         let row = |row: usize| grid.row_step.map_or_else(|| input.offset(0, row), |step| row as isize * step);
-        let form = (self.block.form, columns.len());
+        let form = (self.form, columns.len());
         grid.take(fold, form, (bytes, item), rows, |at| (first + row(at)) as usize);
     }
 
@@ -418,11 +381,11 @@ impl<'p> Reduction<'_, 'p> {
         rows: Range<usize>,
     ) -> Result<()> {
         let ReduceLoop { repeats, across, .. } = *self.own;
-        let form = self.block.form;
+        let form = self.form;
         let is_across = form == FoldForm::Across;
         let order = if form == FoldForm::Along { LineOrder::ByColumn } else { LineOrder::ByRow };
         let step = if is_across { lanes(self.reduced) } else { 1 };
-        let most = tile_rows(form, across, self.block.columns);
+        let most = tile_rows(form, across, self.columns);
         let of_lanes = is_across.then(|| lane_rows(self.reduced, rows.clone())).into_iter().flatten();
         let whole = (!is_across).then_some((rows.start, rows.len()));
         let parts = |(first, count): (usize, usize)| {
@@ -476,7 +439,8 @@ impl<'p> Reduction<'_, 'p> {
             (LoadKind::Splat, LineOrder::ByColumn) => (columns.clone(), StridedRange { count: 1, ..rows }),
         };
         // Tiles end before processors have seen where they lead.
-        let asks = cache::prefetch_bytes(self.prepared.cost.bytes(), Stores::Cached) > 0;
+        let asks =
+            cache::comes_from_memory(self.prepared.cost.bytes()) && Tuning::active().prefetch_bytes > 0;
         let in_place = |load: usize| {
             let slice = self.slices[load]?;
             let (columns, rows) = part(load);
@@ -484,10 +448,8 @@ impl<'p> Reduction<'_, 'p> {
             if lines > 1 && len < SHORT_LINE_ELEMENTS && step != len as isize {
                 return None;
             }
-            let (kind, item) = loads[load];
             let ahead = if asks { self.inputs[load].offset(next.0, next.1).wrapping_sub(at) } else { 0 };
-            let len = if kind == LoadKind::Splat { 1 } else { len };
-            Some(Inside { ahead: ahead.wrapping_mul(item as isize), ..slice.at(at).rows(lines, len, step) })
+            Some((slice.at(at), step, ahead.wrapping_mul(loads[load].1 as isize)))
         };
         tiles.run((lines, len), in_place, |load, tile| {
             let (columns, rows) = part(load);

@@ -10,7 +10,7 @@ use zerostride_kernels::{PackDim, pack};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, Shape, Strides};
 
 use super::rows::ElementSlice;
-use super::steps::{Part, Steps, StridedRange, back};
+use super::steps::{Steps, StridedRange, back};
 use crate::memory::Block;
 
 /// What is next to each other in a tile.
@@ -29,6 +29,8 @@ pub(in crate::exec) struct StridedElements<'a> {
     columns: Steps<'a>,
     rows: Steps<'a>,
     offset: isize,
+    /// The lowest and the highest of the elements, counted from the start of the storage, if there are any.
+    reach: Option<[isize; 2]>,
 }
 
 impl<'a> StridedElements<'a> {
@@ -40,20 +42,20 @@ impl<'a> StridedElements<'a> {
         (columns, rows): (&'a [usize], &'a [usize]),
         (strides, offset): (&'a [isize], isize),
     ) -> Self {
-        let sizes = || columns.iter().chain(rows).copied();
-        if !sizes().any(|size| size == 0) {
+        let (sizes, mut reach) = (columns.iter().chain(rows), None);
+        if !sizes.clone().any(|&size| size == 0) {
             // What is too far for an `isize` is in no block.
-            let reach = |[low, high]: [isize; 2], (size, &stride): (usize, &isize)| {
+            let add = |[low, high]: [isize; 2], (&size, &stride): (&usize, &isize)| {
                 let reach = isize::try_from(size - 1).ok()?.checked_mul(stride)?;
                 Some([low.checked_add(reach.min(0))?, high.checked_add(reach.max(0))?])
             };
+            reach = sizes.zip(strides).try_fold([offset; 2], add);
             let range = block.range();
             let is_inside = |[low, high]: [isize; 2]| {
                 let bytes = |element: isize| element.checked_mul(item as isize);
                 bytes(low).is_some_and(|first| first >= range.start as isize)
                     && high.checked_add(1).and_then(bytes).is_some_and(|end| end <= range.end as isize)
             };
-            let reach = sizes().zip(strides).try_fold([offset; 2], reach);
             assert!(
                 reach.is_some_and(is_inside),
                 "elements {reach:?} of {item} bytes are not all in {range:?}"
@@ -66,6 +68,7 @@ impl<'a> StridedElements<'a> {
             columns: Steps { shape: columns, strides: column_strides },
             rows: Steps { shape: rows, strides: row_strides },
             offset,
+            reach,
         }
     }
 
@@ -132,9 +135,9 @@ impl<'a> StridedElements<'a> {
             LineOrder::ByRow => (columns.len() as isize * item, item),
             LineOrder::ByColumn => (item, rows.count as isize * item),
         };
-        let columns = self.columns.parts(columns);
+        let columns = self.columns.parts(StridedRange::all(columns));
         let mut row = 0;
-        for of_rows in self.row_parts(rows) {
+        for of_rows in self.rows.parts(rows) {
             let mut column = 0;
             for of_columns in &columns {
                 let mut dims = SmallVec::new();
@@ -145,19 +148,6 @@ impl<'a> StridedElements<'a> {
                 column += of_columns.len;
             }
             row += of_rows.len;
-        }
-    }
-
-    /// The rows in parts.
-    fn row_parts(&self, StridedRange { first, step, count }: StridedRange) -> SmallVec<[Part; 4]> {
-        let part = |row, count| {
-            let (offset, dim) = (self.rows.offset(row), self.rows.shape.len().saturating_sub(1));
-            Part { offset, len: count, dim, count, step: step as isize }
-        };
-        match self.rows.shape.len() {
-            _ if step == 1 => self.rows.parts(first..first + count),
-            0 | 1 => SmallVec::from_iter([part(first, count)]),
-            _ => (0..count).map(|row| part(first + row * step, 1)).collect(),
         }
     }
 }
@@ -221,24 +211,21 @@ impl<'a> Input<'a> {
     /// The elements of the loop in the memory from the first one to the last one, if that is aligned and
     /// nothing between them is the output's either.
     pub(in crate::exec) fn slice(&self, output: &Output<'_>) -> Option<ElementSlice<'_>> {
-        let StridedElements { block, item, columns, rows, offset } = &self.0;
+        let StridedElements { block, item, offset, reach, .. } = &self.0;
         let written = &output.elements.block;
         let apart = block.storage_start() != written.storage_start()
             || block.range().end <= written.range().start
             || written.range().end <= block.range().start;
         // No elements need more than the alignment of f64.
         let is_aligned = block.storage_start().addr().get().is_multiple_of((*item).min(align_of::<f64>()));
-        if !apart || !is_aligned || columns.numel() == 0 || rows.numel() == 0 {
-            return None;
-        }
-        let (low, high) = [columns, rows].into_iter().fold((0, 0), |reach, steps| steps.reach(reach));
-        let len = (high - low + 1) as usize * item;
-        debug_assert!(self.0.holds(offset + low, (high - low + 1) as usize));
+        let [low, high] = reach.filter(|_| apart && is_aligned)?;
+        let count = (high - low + 1) as usize;
+        debug_assert!(self.0.holds(low, count));
         // SAFETY: the first and the last element are in the block, which `StridedElements::new` has seen, and
         // so is the memory between them: initialised, readable, kept from other operations' writes by the
         // block, and not written by this step, whose output is in another range.
-        let bytes = unsafe { std::slice::from_raw_parts(self.0.address(offset + low), len) };
-        Some(ElementSlice { bytes, item: *item, first: -low })
+        let bytes = unsafe { std::slice::from_raw_parts(self.0.address(low), count * item) };
+        Some(ElementSlice { bytes, item: *item, first: offset - low })
     }
 
     /// The offset of some columns of some rows from the loop's first element, and the stride from one line to

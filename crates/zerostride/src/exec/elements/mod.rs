@@ -14,6 +14,6 @@ mod window;
 pub(in crate::exec) use access::{Input, LineOrder, Output, Written};
 pub(crate) use dims::StridedDims;
 pub(in crate::exec) use operand::{Operand, Share, Writer};
-pub(in crate::exec) use rows::{ElementSlice, Feed, Inside, Rows, Scratch, Sink};
+pub(in crate::exec) use rows::{ElementSlice, Feed, Scratch, Sink};
 pub(in crate::exec) use steps::{Steps, StridedRange};
 pub(in crate::exec) use window::Window;

@@ -41,6 +41,18 @@ impl Feed<'_> {
 }
 
 impl<'a> Feed<'a> {
+    /// The same rows, prefetched `ahead` bytes ahead.
+    pub(in crate::exec) fn prefetched(self, ahead: isize) -> Feed<'a> {
+        Feed { ahead, ..self }
+    }
+
+    /// The same elements as one row, if the rows are contiguous.
+    pub(in crate::exec) fn joined(self) -> Option<Feed<'a>> {
+        let Rows { step, count, bytes } = self.rows;
+        let is_joined = count == 1 || step == bytes as isize;
+        is_joined.then(|| Feed { rows: Rows { step: 0, count: 1, bytes: bytes * count }, ..self })
+    }
+
     pub(in crate::exec) fn slot(&self) -> Slot {
         Slot { first: self.at.cast_mut(), step: self.rows.step, prefetch_bytes: self.ahead }
     }
@@ -69,45 +81,21 @@ impl<'a> ElementSlice<'a> {
         &self.bytes[self.first as usize * self.item..][..len * self.item]
     }
 
-    /// Rows of `len` elements, each `step` elements after the one before, from the first one on.
-    #[inline(always)]
-    pub(in crate::exec) fn rows(&self, count: usize, len: usize, step: isize) -> Inside<'a> {
-        let ElementSlice { bytes, item, first } = *self;
-        let rows = Rows { step: step.wrapping_mul(item as isize), count, bytes: len * item };
-        Inside { bytes, first: first as usize * item, rows, ahead: 0 }
-    }
-}
-
-/// Rows inside a slice of bytes, of any alignment.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::exec) struct Inside<'a> {
-    pub(in crate::exec) bytes: &'a [u8],
-    pub(in crate::exec) first: usize,
-    pub(in crate::exec) rows: Rows,
-    /// The prefetch distance in bytes; 0 for none.
-    pub(in crate::exec) ahead: isize,
-}
-
-impl<'a> Inside<'a> {
-    /// One row.
-    pub(in crate::exec) fn one(bytes: &'a [u8]) -> Inside<'a> {
-        Inside { bytes, first: 0, rows: Rows { step: 0, count: 1, bytes: bytes.len() }, ahead: 0 }
-    }
-
-    /// Whether the rows are contiguous as a whole.
-    pub(in crate::exec) fn is_joined(&self) -> bool {
-        self.rows.count <= 1 || self.rows.step == self.rows.bytes as isize
-    }
-
+    /// Rows of `len` elements, each `step` elements after the one before, from the first one on, as programs
+    /// read them that need no alignment.
+    ///
     /// # Panics
     /// If a row begins or ends outside.
-    pub(in crate::exec) fn feed(&self) -> Feed<'a> {
-        let Inside { bytes, first, rows, ahead } = *self;
+    #[inline(always)]
+    pub(in crate::exec) fn rows(&self, count: usize, len: usize, step: isize) -> Feed<'a> {
+        let ElementSlice { bytes, item, first } = *self;
+        let rows = Rows { step: step.wrapping_mul(item as isize), count, bytes: len * item };
+        let first = first as usize * item;
         let last =
-            rows.step.checked_mul(rows.count as isize - 1).and_then(|reach| first.checked_add_signed(reach));
+            rows.step.checked_mul(count as isize - 1).and_then(|reach| first.checked_add_signed(reach));
         let ends = |start: Option<usize>| start.and_then(|start| start.checked_add(rows.bytes));
         assert!([ends(Some(first)), ends(last)].iter().all(|end| end.is_some_and(|end| end <= bytes.len())));
-        Feed { at: bytes.as_ptr().wrapping_add(first), rows, apart: 1, ahead, lasting: PhantomData }
+        Feed { at: bytes.as_ptr().wrapping_add(first), rows, apart: 1, ahead: 0, lasting: PhantomData }
     }
 }
 

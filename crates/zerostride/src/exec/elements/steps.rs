@@ -24,22 +24,32 @@ pub(in crate::exec) struct Part {
 }
 
 impl Steps<'_> {
-    /// The steps of a range in row-major order, in as few parts as there can be.
-    pub(in crate::exec) fn parts(&self, range: Range<usize>) -> SmallVec<[Part; 4]> {
-        let (mut parts, mut step) = (SmallVec::new(), range.start);
-        while step < range.end {
-            let left = range.end - step;
+    /// Some steps in row-major order, in as few parts as there can be.
+    pub(in crate::exec) fn parts(&self, range: StridedRange) -> SmallVec<[Part; 4]> {
+        let StridedRange { first: mut at, step, count: mut left } = range;
+        let mut parts = SmallVec::new();
+        while left > 0 {
             let (mut dim, mut inside) = (self.shape.len().saturating_sub(1), 1);
             // Dimensions that are there with all of their steps.
-            while dim > 0 && step.is_multiple_of(inside * self.shape[dim]) && left / inside >= self.shape[dim]
+            while step == 1
+                && dim > 0
+                && at.is_multiple_of(inside * self.shape[dim])
+                && left / inside >= self.shape[dim]
             {
                 inside *= self.shape[dim];
                 dim -= 1;
             }
             let size = self.shape.get(dim).copied().unwrap_or(1);
-            let count = (left / inside).min(size - step / inside % size);
-            parts.push(Part { offset: self.offset(step), len: count * inside, dim, count, step: 1 });
-            step += count * inside;
+            let count = (left / inside).min((size - at / inside % size).div_ceil(step));
+            parts.push(Part {
+                offset: self.offset(at),
+                len: count * inside,
+                dim,
+                count,
+                step: step as isize,
+            });
+            at += count * inside * step;
+            left -= count * inside;
         }
         parts
     }
@@ -109,14 +119,6 @@ impl Steps<'_> {
     pub(in crate::exec) fn numel(&self) -> usize {
         self.shape.iter().product()
     }
-
-    /// The lowest and the highest offset, added to those of other steps.
-    pub(in crate::exec) fn reach(&self, reach: (isize, isize)) -> (isize, isize) {
-        self.shape.iter().zip(self.strides).fold(reach, |(low, high), (&size, &stride)| {
-            let last = (size as isize - 1) * stride;
-            (low + last.min(0), high + last.max(0))
-        })
-    }
 }
 
 /// The copy back from a tile.
@@ -169,7 +171,7 @@ mod tests {
             .collect();
         for start in 0..24 {
             for end in start..=24 {
-                let parts = all_steps.parts(start..end);
+                let parts = all_steps.parts(StridedRange::all(start..end));
                 assert!(parts.len() <= 5);
                 assert_eq!(parts.into_iter().flat_map(steps).collect::<Vec<_>>(), all[start..end]);
             }
@@ -179,7 +181,7 @@ mod tests {
     #[test]
     fn no_dimensions_have_one_step() {
         let all_steps = Steps { shape: &[], strides: &[] };
-        let parts = all_steps.parts(0..1);
+        let parts = all_steps.parts(StridedRange::all(0..1));
         assert_eq!(parts.iter().map(|part| (part.offset, part.len)).collect::<Vec<_>>(), [(0, 1)]);
     }
 }

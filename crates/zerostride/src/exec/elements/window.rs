@@ -1,19 +1,19 @@
 //! Owns the part of a step that is run at a time: all of it, or some steps of its outermost dimension. It
 //! does not know what a step does.
 
-use std::ops::Range;
-
 use smallvec::SmallVec;
 use zerostride_shape::Shape;
 
 /// The part of a step that is run.
 pub(in crate::exec) struct Window<'a> {
-    /// Which steps of the outermost dimension; `None` for all of the loop.
-    pub(in crate::exec) steps: Option<Range<usize>>,
-    /// For each load the elements that it begins after its own first one; none where these are the steps'.
+    /// How many steps of the outermost dimension; `None` for all of the loop.
+    pub(in crate::exec) steps: Option<usize>,
+    /// For each load the elements that it begins after its own first one; none for all of the loop.
     pub(in crate::exec) moved: &'a [isize],
     /// Whether a step that is run next reads the result while it is in the caches.
     pub(in crate::exec) read_next: bool,
+    /// Whether the next window follows it in memory, so that it can be prefetched.
+    pub(in crate::exec) goes_on: bool,
     /// Whether enough other windows are run at the same time for all threads.
     pub(in crate::exec) one_of_many: bool,
 }
@@ -21,15 +21,15 @@ pub(in crate::exec) struct Window<'a> {
 impl Window<'static> {
     /// All of a step.
     pub(in crate::exec) const ALL: Window<'static> =
-        Window { steps: None, moved: &[], read_next: false, one_of_many: false };
+        Window { steps: None, moved: &[], read_next: false, goes_on: false, one_of_many: false };
 }
 
 impl Window<'_> {
     /// The loop's shape.
     pub(in crate::exec) fn shape(&self, whole: &Shape) -> Shape {
-        let Some(steps) = &self.steps else { return whole.clone() };
+        let Some(steps) = self.steps else { return whole.clone() };
         let mut sizes: SmallVec<[usize; 6]> = whole.as_ref().into();
-        sizes[0] = steps.len();
+        sizes[0] = steps;
         Shape::new(&sizes).expect("a part of a shape is one")
     }
 
@@ -38,13 +38,8 @@ impl Window<'_> {
         if self.one_of_many { usize::MAX / 2 } else { whole }
     }
 
-    /// The elements before the first, of an operand with these strides.
-    pub(in crate::exec) fn offset(&self, strides: &[isize]) -> isize {
-        self.steps.as_ref().map_or(0, |steps| steps.start as isize * strides[0])
-    }
-
-    /// The same for a load, by its number.
-    pub(in crate::exec) fn offset_of(&self, load: usize, strides: &[isize]) -> isize {
-        self.offset(strides) + self.moved.get(load).copied().unwrap_or(0)
+    /// The elements that a load begins after its own first one, by its number.
+    pub(in crate::exec) fn moved(&self, load: usize) -> isize {
+        self.moved.get(load).copied().unwrap_or(0)
     }
 }

@@ -1,178 +1,344 @@
-//! Owns the running of steps together, block of rows by block of rows. It does not choose them
-//! (`plan/rows.rs`), nor know what a step does.
+//! Owns the running of steps together, block of rows by block of rows, of which some may reduce the rows that
+//! others compute: such blocks have rows of one lane or of some leaves, each of which is one thread's. It
+//! does not choose the steps (`plan/rows.rs`, `plan/folded.rs`), nor know what a step does or how rows are
+//! accumulated (`kernels`).
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
+use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, Reducer, lane_rows};
+use zerostride_ops::DType;
 
-use super::steps::{PreparedStep, Slots, allocate, block};
-use crate::Result;
-use crate::exec::elements::{Scratch, Window};
+use super::steps::{Slots, allocate, block, run_work};
+use crate::exec::body::{Compiled, LoadKind, Results};
+use crate::exec::elements::{Scratch, Window, Written};
 use crate::memory::{Access, Block, Fresh};
-use crate::plan::{Group, Plan, Source, Step, Work};
+use crate::plan::{FoldKind, FoldedStep, Group, Plan, Source, Step, Work};
 use crate::threads::{crew, num_threads};
+use crate::{Result, interrupt};
+
+/// Stands for the target where steps write to slots else.
+const TARGET: usize = usize::MAX;
 
 /// Runs the steps of a group; their results are in their slots afterwards, but for the plan's result if it
 /// has a target.
 pub(in crate::exec) fn run<'p>(
     plan: &'p Plan,
-    group: &Group,
+    group: &'p Group,
     memory: &Access,
     slots: &mut Slots,
     target: Option<Block<'_>>,
 ) -> Result<()> {
-    let steps = &plan.passes.steps[group.steps.clone()];
-    let (buffers, targeted) = (&plan.passes.buffers, target.as_ref().map(|_| plan.result()));
-    let destination = |step: &Step| match step.output {
-        output if Some(output) == targeted => Destination::Target,
-        output => Destination::Slot(buffers[output].slot),
+    let units = group.units();
+    let each = group.units_of_part(num_threads());
+    let is_kept = group.folded.kind == FoldKind::Kept;
+    let run = Run {
+        plan,
+        group,
+        steps: &plan.passes.steps[group.steps.clone()],
+        targeted: target.as_ref().map(|_| plan.result()),
+        block: if is_kept { each } else { group.block },
+        one_of_many: !is_kept || units.div_ceil(each) >= num_threads(),
     };
-    // The slots of the plan that the steps write, taken out so that each block of rows can have its own part
-    // of them.
+    // The slots of the plan that the steps write, taken out so that each part can have its own rows of them.
     let mut written: SmallVec<[(usize, Fresh); 4]> = SmallVec::new();
-    for step in steps {
-        if let Destination::Slot(slot) = destination(step)
-            && slot < slots.len()
-            && !written.iter().any(|(known, _)| *known == slot)
-        {
-            let fresh = match slots[slot].take() {
-                Some(fresh) => fresh,
-                None => allocate(&buffers[step.output])?,
-            };
-            written.push((slot, fresh));
+    for step in run.steps {
+        let slot = run.place(step.output);
+        if slot < slots.len() && !written.iter().any(|(known, _)| *known == slot) {
+            let taken = slots[slot].take().map_or_else(|| allocate(&plan.passes.buffers[step.output]), Ok);
+            written.push((slot, taken?));
         }
     }
     let leaves: SmallVec<[Block<'_>; 4]> = plan.leaves.iter().map(|leaf| block(memory, leaf)).collect();
     let others = &*slots;
-    let threads = num_threads();
-    let share = group.rows.div_ceil(threads);
-    // Two blocks for each thread, so that a thread that comes late takes fewer, unless blocks are short: each
-    // costs microseconds.
-    let most = if share < 4 * group.worth { share } else { share.div_ceil(2) };
-    let most = most.max(group.worth).min(group.block);
-    let one_of_many = group.rows.div_ceil(most) >= threads;
-    let window = |step: &Step, rows: &Range<usize>| Window {
-        steps: Some(steps_of(&step.work, group.rows, rows)),
-        moved: &[],
-        read_next: !plan.passes.results.contains(&step.output),
-        one_of_many,
-    };
-    let thread = || BlockWorker {
-        local: group.local.iter().map(|(_, row)| Scratch::new(row * most)).collect(),
-        rows: 0,
-        ready: Vec::new(),
-    };
-    let run_rows = |thread: &mut BlockWorker<'p>, RowBlock { rows, held }: RowBlock<'_>| -> Result<()> {
-        let BlockWorker { local, rows: ready_for, ready } = thread;
-        if *ready_for != rows.len() {
-            *ready = steps.iter().map(|step| PreparedStep::new(&step.work, &window(step, &rows))).collect();
-            *ready_for = rows.len();
+    let read = |source: Source| match source {
+        Source::Leaf(leaf) => leaves[leaf].reader(),
+        Source::Buffer(index) => {
+            others[run.slot(index)].as_ref().expect("what a step reads is there").block()
         }
-        // The plan's memory outlives the thread's.
-        let mut all: SmallVec<[Held<'_>; 6]> = SmallVec::new();
-        held.into_iter().for_each(|held| all.push(held));
-        for ((slot, row), scratch) in group.local.iter().zip(local) {
-            let (block, _) = scratch.block_mut().split(row * rows.len());
-            all.push(Held { to: Destination::Slot(*slot), block: Some(block.moved_to(row * rows.start)) });
-        }
-        let mut held = all;
-        for (step, ready) in steps.iter().zip(ready) {
-            let own =
-                held.iter().position(|held| held.to == destination(step)).expect("every destination is held");
-            let mut block = held[own].block.take().expect("one step runs at a time");
-            let reader = block.reader();
-            let read = |source: Source| match source {
-                Source::Leaf(leaf) => leaves[leaf].reader(),
-                Source::Buffer(index) => {
-                    let slot = buffers[index].slot;
-                    match held.iter().find(|held| held.to == Destination::Slot(slot)) {
-                        Some(held) => held.block.as_ref().unwrap_or(&reader).reader(),
-                        None => others[slot].as_ref().expect("what a step reads is there").block(),
-                    }
-                }
-            };
-            ready.run(&window(step, &rows), read, block.again(), buffers[step.output].dtype)?;
-            held[own].block = Some(block);
-        }
-        Ok(())
     };
-    let own = written.iter_mut().map(|(slot, fresh)| (Destination::Slot(*slot), fresh.block_mut()));
-    let all = own.chain(target.map(|target| (Destination::Target, target)));
-    let held = all.map(|(to, block)| Held { to, block: Some(block) }).collect();
-    let blocks = Blocks { rest: RowBlock { rows: 0..group.rows, held }, most };
-    crew::for_each(blocks, thread, run_rows)?;
+    let own = written.iter_mut().map(|(slot, fresh)| (*slot, fresh.block_mut()));
+    let (mut of_folds, of_rows): (Vec<_>, Vec<_>) = own
+        .chain(target.map(|target| (TARGET, target)))
+        .partition(|&(place, _)| run.reducing().any(|(step, _)| run.place(step.output) == place));
+    let part = |first: usize| {
+        let folds = run.reducing().map(|(step, made)| start(step, made)).collect();
+        Part { units: first..units.min(first + each), rows: SmallVec::new(), folds }
+    };
+    let mut parts: Vec<Part<'_>> = (0..units).step_by(each).map(part).collect();
+    for (place, block) in of_rows {
+        run.divide(place, block, &mut parts);
+    }
+    crew::for_each(parts.iter_mut(), || Worker::new(&run), |worker, part| worker.run(&run, part, &read))?;
+    let mut parts = parts.into_iter().map(|part| part.folds);
+    let mut folds = parts.next().expect("there are rows");
+    for part in parts {
+        folds.iter_mut().zip(part).for_each(|(fold, part)| fold.append(part));
+    }
+    for (fold, (step, made)) in folds.iter_mut().zip(run.reducing()) {
+        let own = of_folds.iter().position(|&(place, _)| place == run.place(step.output));
+        let (_, block) = of_folds.swap_remove(own.expect("every result has memory"));
+        store(&mut **fold, step, made, plan.passes.buffers[step.output].dtype, block)?;
+    }
     written.into_iter().for_each(|(slot, fresh)| slots[slot] = Some(fresh));
     Ok(())
 }
 
-/// The steps of a loop's outermost dimension that belong to some of so many rows.
-fn steps_of(work: &Work, rows: usize, part: &Range<usize>) -> Range<usize> {
-    let steps = match work {
-        Work::Map { shape: outer, .. } | Work::Reduce { kept: outer, .. } => outer[0] / rows,
-        Work::Matmul { .. } => unreachable!("no product is in a group"),
+/// The fold of a step that reduces rows.
+fn start(step: &Step, made: &FoldedStep) -> Box<dyn Fold> {
+    let (Work::Reduce { op, compute, correction, reduced, program, .. }, Some((results, _))) =
+        (&step.work, &made.results)
+    else {
+        unreachable!("only reductions are folded")
     };
-    steps * part.start..steps * part.end
+    let takes = program.dtypes[program.result];
+    Reducer::new(*op, *compute, takes, reduced.numel(), *correction).start(results.numel())
+}
+
+/// Writes the results of a reduction over rows.
+fn store(fold: &mut dyn Fold, step: &Step, made: &FoldedStep, dtype: DType, block: Block<'_>) -> Result<()> {
+    let Work::Reduce { finish, .. } = &step.work else { unreachable!("only reductions are folded") };
+    let (shape, strides) = made.results.as_ref().expect("it reduces rows");
+    let finish =
+        finish.as_deref().map(|finish| finish.kept.get(|| Compiled::new(finish, &[LoadKind::Vector], false)));
+    let (count, item) = (shape.numel(), dtype.item_size());
+    let mut results = Results::new(finish, count, finish.map_or(item, |finish| finish.loads[0].1));
+    let finished = results.finished(count, |results| fold.finish(results))?;
+    let (sizes, strides) = if shape.ndim() == 0 { (&[1][..], &[1][..]) } else { (&shape[..], &strides[..]) };
+    Written::new(block, item, sizes, strides, 0).output().store(0..count, finished);
+    Ok(())
+}
+
+/// What does not change while the steps run.
+struct Run<'p> {
+    plan: &'p Plan,
+    group: &'p Group,
+    steps: &'p [Step],
+    /// The buffer that has a target.
+    targeted: Option<usize>,
+    /// The most rows of a block.
+    block: usize,
+    /// Whether there are enough parts for all threads.
+    one_of_many: bool,
+}
+
+/// Some neighbouring units, what is written of their rows, and what they are reduced to.
+struct Part<'a> {
+    units: Range<usize>,
+    /// By the place, the memory for the rows: one block, or one for each row in the order in which they are
+    /// computed.
+    rows: SmallVec<[(usize, std::vec::IntoIter<Block<'a>>); 4]>,
+    folds: Vec<Box<dyn Fold>>,
+}
+
+impl<'p> Run<'p> {
+    /// The steps that reduce rows.
+    fn reducing(&self) -> impl Iterator<Item = (&'p Step, &'p FoldedStep)> + use<'p> {
+        self.steps.iter().zip(&self.group.folded.steps).filter(|(_, made)| made.results.is_some())
+    }
+
+    fn slot(&self, buffer: usize) -> usize {
+        self.plan.passes.buffers[buffer].slot
+    }
+
+    /// Where a step writes its result, whole: to a slot or the target.
+    fn place(&self, output: usize) -> usize {
+        if Some(output) == self.targeted { TARGET } else { self.slot(output) }
+    }
+
+    /// A block of so many rows of a step.
+    fn window<'m>(&self, rows: usize, (step, made): (&Step, &FoldedStep), moved: &'m [isize]) -> Window<'m> {
+        let is_kept = self.group.folded.kind == FoldKind::Kept;
+        let read_next = !is_kept || !self.plan.passes.results.contains(&step.output);
+        let steps = Some(rows * made.steps);
+        Window { steps, moved, read_next, goes_on: is_kept, one_of_many: self.one_of_many }
+    }
+
+    /// The first row and the number of rows of some lanes.
+    fn lanes(&self, lanes: &Range<usize>) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let rows = self.group.rows;
+        lane_rows(rows, 0..rows).skip(lanes.start).take(lanes.len())
+    }
+
+    /// Gives each part its rows of what is written to a place.
+    fn divide<'a>(&self, place: usize, block: Block<'a>, parts: &mut [Part<'a>]) {
+        let (rows, lanes) = (self.group.rows, self.group.folded.kind.rows_apart());
+        let row = block.range().len() / rows;
+        let cut = |rest: &mut Option<Block<'a>>, rows: usize| {
+            let (own, after) = rest.take().expect("there are rows left").split(row * rows);
+            *rest = Some(after);
+            own
+        };
+        let mut rest = Some(block);
+        // Parts of rows or of whole leaves are neighbouring rows.
+        if parts.len() == 1 || parts[0].units.len() >= lanes {
+            let unit = if self.group.folded.kind == FoldKind::Kept { 1 } else { LEAF_ELEMENTS };
+            for part in parts {
+                let Range { start, end } = part.units;
+                let [start, end] = [start, end].map(|end| (end / lanes * unit).min(rows));
+                part.rows.push((place, vec![cut(&mut rest, end - start)].into_iter()));
+            }
+            return;
+        }
+        let mut all: Vec<_> = (0..rows).map(|_| Some(cut(&mut rest, 1))).collect();
+        for part in parts {
+            let own = self
+                .lanes(&part.units)
+                .flat_map(|(first, count)| (0..count).map(move |row| first + row * lanes));
+            let blocks: Vec<_> = own.map(|row| all[row].take().expect("a row is in one lane")).collect();
+            part.rows.push((place, blocks.into_iter()));
+        }
+    }
+}
+
+/// Copies some rows of a lane, of so many bytes, from a tile to their memory, the first being that number.
+fn copy_rows(
+    blocks: &mut std::vec::IntoIter<Block<'_>>,
+    (first, lanes): (usize, usize),
+    (row, item): (usize, usize),
+    tile: &[u8],
+) {
+    let elements = row / item;
+    let offset = |row: usize| (row * elements) as isize;
+    let copy = |block: Block<'_>, first: usize, tile: &[u8]| {
+        let (sizes, strides) = ([tile.len() / row, elements], [offset(lanes), 1]);
+        let mut written = Written::new(block, item, &sizes, &strides, offset(first));
+        written.output().store(0..tile.len() / item, tile);
+    };
+    if let [block] = blocks.as_mut_slice() {
+        return copy(block.again(), first, tile);
+    }
+    let rows = tile.chunks_exact(row).zip((first..).step_by(lanes)).zip(blocks);
+    rows.for_each(|((tile, first), block)| copy(block, first, tile));
 }
 
 /// What one thread works with.
-struct BlockWorker<'p> {
-    /// Memory for what is local, which lasts for all of its blocks.
+struct Worker {
+    /// The rows of a block of everything that only the group's steps read, and of what is copied afterwards.
     local: SmallVec<[Scratch; 4]>,
-    /// The steps, prepared for blocks of that many rows: all blocks but the last.
-    rows: usize,
-    ready: Vec<PreparedStep<'p>>,
+    /// The values of such rows that are reduced.
+    values: Scratch,
 }
 
-/// Some rows, and what belongs to them of everything that the steps write.
-struct RowBlock<'a> {
-    rows: Range<usize>,
-    held: SmallVec<[Held<'a>; 4]>,
-}
-
-struct Held<'a> {
-    to: Destination,
-    /// Out while a step writes it.
-    block: Option<Block<'a>>,
-}
-
-/// Where a step writes.
-#[derive(Clone, Copy, PartialEq)]
-enum Destination {
-    Slot(usize),
-    Target,
-}
-
-/// Rows in blocks of at most that many.
-struct Blocks<'a> {
-    rest: RowBlock<'a>,
-    most: usize,
-}
-
-impl<'a> Iterator for Blocks<'a> {
-    type Item = RowBlock<'a>;
-
-    fn next(&mut self) -> Option<RowBlock<'a>> {
-        let RowBlock { rows, held } = &mut self.rest;
-        let (left, count) = (rows.len(), self.most.min(rows.len()));
-        let own = |held: &mut Held<'a>| {
-            let block = held.block.take()?;
-            let bytes = block.range().len() / left * count;
-            let (own, after) = block.split(bytes);
-            held.block = Some(after);
-            Some(Held { to: held.to, block: Some(own) })
-        };
-        (count > 0).then(|| {
-            let held = held.iter_mut().filter_map(own).collect();
-            let first = rows.start;
-            rows.start += count;
-            RowBlock { rows: first..rows.start, held }
-        })
+impl Worker {
+    fn new(run: &Run<'_>) -> Worker {
+        let local = run.group.local.iter().map(|(_, row)| Scratch::new(row * run.block)).collect();
+        let values = Scratch::new(run.group.folded_row_bytes() * run.block);
+        Worker { local, values }
     }
 
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let blocks = self.rest.rows.len().div_ceil(self.most);
-        (blocks, Some(blocks))
+    fn run<'a>(
+        &mut self,
+        run: &Run<'_>,
+        part: &mut Part<'_>,
+        read: &(impl Fn(Source) -> Block<'a> + Sync),
+    ) -> Result<()> {
+        match run.group.folded.kind {
+            FoldKind::Kept => {
+                self.block(run, (part.units.start, part.units.len()), part, read, |_, _, _| ())?
+            }
+            FoldKind::Row { lanes } => {
+                for (first, count) in run.lanes(&part.units) {
+                    if count == 0 {
+                        let none = &self.values.bytes_mut()[..0];
+                        part.folds.iter_mut().for_each(|fold| fold.rows(none, &[], first, true));
+                    }
+                    for done in (0..count).step_by(run.block) {
+                        let rows = run.block.min(count - done);
+                        let (first, ends) = (first + done * lanes, done + rows == count);
+                        self.block(run, (first, rows), part, read, |fold, values, row| {
+                            let begins: SmallVec<[usize; 64]> = (0..rows).map(|at| at * row).collect();
+                            fold.rows(values, &begins, first, ends);
+                        })?;
+                    }
+                }
+            }
+            FoldKind::One { row_elements } => {
+                let elements = part.units.start * LEAF_ELEMENTS
+                    ..(part.units.end * LEAF_ELEMENTS).min(run.group.rows * row_elements);
+                let leaves = ((run.block - 1) * row_elements / LEAF_ELEMENTS).max(1);
+                for first in elements.clone().step_by(leaves * LEAF_ELEMENTS) {
+                    let end = elements.end.min(first + leaves * LEAF_ELEMENTS);
+                    let own = first / row_elements..end.div_ceil(row_elements);
+                    self.block(run, (own.start, own.len()), part, read, |fold, values, row| {
+                        let item = values.len() / (own.len() * row);
+                        let (rows, before) = (end - first, (first - own.start * row) * item);
+                        let panel =
+                            ReducePanel { rows, width: 1, columns: 1, column_step: rows, row_step: 1 };
+                        fold.leaves(&values[before..][..rows * item], &panel, first);
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs all steps on a block of so many rows from a first one on, and hands each fold the values of its
+    /// rows, which have so many elements each.
+    fn block<'a>(
+        &mut self,
+        run: &Run<'_>,
+        (first, count): (usize, usize),
+        part: &mut Part<'_>,
+        read: &impl Fn(Source) -> Block<'a>,
+        take: impl Fn(&mut dyn Fold, &[u8], usize),
+    ) -> Result<()> {
+        interrupt::check();
+        let Worker { local, values } = self;
+        let Group { local: slots, folded, .. } = run.group;
+        let (made, lanes) = (&folded.steps, folded.kind.rows_apart());
+        let mut folds = part.folds.iter_mut();
+        for (step, made) in run.steps.iter().zip(made) {
+            let moved: SmallVec<[isize; 8]> =
+                made.row_strides.iter().map(|stride| stride * first as isize).collect();
+            let dtype = made.dtype().unwrap_or(run.plan.passes.buffers[step.output].dtype);
+            let is_local = |slot: usize| slots.iter().any(|(own, _)| *own == slot);
+            {
+                // What the thread holds of the block of rows, by the place. All that is read of a place that
+                // the steps write is read here: elsewhere its rows have other numbers.
+                let mut held: SmallVec<[(usize, Block<'_>); 8]> = SmallVec::new();
+                held.extend(slots.iter().zip(&mut *local).map(|((slot, _), rows)| (*slot, rows.block_mut())));
+                for (place, rows) in &mut part.rows {
+                    if let ([rows], false) = (rows.as_mut_slice(), is_local(*place)) {
+                        held.push((*place, rows.again().moved_to(0)));
+                    }
+                }
+                let readers: SmallVec<[(usize, Block<'_>); 8]> =
+                    held.iter().map(|(place, block)| (*place, block.reader())).collect();
+                let read = |source: Source| {
+                    let slot = source.buffer().map(|buffer| run.slot(buffer));
+                    let own = readers.iter().find(|(place, _)| Some(*place) == slot);
+                    own.map_or_else(|| read(source), |(_, block)| block.reader())
+                };
+                let place = match run.slot(step.output) {
+                    slot if is_local(slot) => slot,
+                    _ => run.place(step.output),
+                };
+                let out = match made.results {
+                    Some(_) => values.block_mut(),
+                    None => {
+                        let own = held.iter_mut().find(|(own, _)| *own == place);
+                        own.expect("every result has memory").1.again()
+                    }
+                };
+                run_work(&made.work, &run.window(count, (step, made), &moved), read, (out, dtype))?;
+            }
+            if made.results.is_some() {
+                let (fold, row) = (folds.next().expect("every reduction has a fold"), made.row_elements());
+                take(&mut **fold, &values.bytes_mut()[..count * row * dtype.item_size()], row);
+            } else if let Some(own) = slots.iter().position(|(own, _)| *own == run.slot(step.output))
+                && let Some((_, blocks)) =
+                    part.rows.iter_mut().find(|(place, _)| *place == run.place(step.output))
+            {
+                let row = slots[own].1;
+                copy_rows(
+                    blocks,
+                    (first, lanes),
+                    (row, dtype.item_size()),
+                    &local[own].bytes_mut()[..count * row],
+                );
+            }
+        }
+        Ok(())
     }
 }
-
-impl ExactSizeIterator for Blocks<'_> {}

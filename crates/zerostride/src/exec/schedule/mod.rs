@@ -2,7 +2,6 @@
 //! steps, which may reduce these rows. It does not know what is done to a row (`body`).
 
 mod blocks;
-mod folded;
 pub(crate) mod inline;
 mod panels;
 mod size;

@@ -2,13 +2,11 @@
 //! what a step does.
 
 use smallvec::SmallVec;
-use zerostride_kernels::Reducer;
 use zerostride_ops::DType;
 use zerostride_shape::checked_bytes;
 
-use super::panels::MapStep;
-use super::{blocks, folded, inline};
-use crate::exec::body::{self, ReduceStep};
+use super::{blocks, inline, panels};
+use crate::exec::body;
 use crate::exec::elements::{ElementSlice, Window};
 use crate::memory::{Access, Block, Fresh};
 use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work};
@@ -31,9 +29,8 @@ pub(in crate::exec) fn run(plan: &Plan, memory: &mut Access, target: Option<&Ten
             memory.start_writing(target.storage());
         }
         let target = target.map(|target| memory.guard(target.storage()).block_mut(target.reach()));
-        match group.map(|group| (group, &group.folded)) {
-            Some((group, Some(folded))) => folded::run(plan, (group, folded), memory, &mut slots, target)?,
-            Some((group, None)) => blocks::run(plan, group, memory, &mut slots, target)?,
+        match group {
+            Some(group) => blocks::run(plan, group, memory, &mut slots, target)?,
             None => run_step(plan, &steps[index], memory, &mut slots, target)?,
         }
         for &slot in steps[together.clone()].iter().flat_map(|step| &step.dead) {
@@ -54,7 +51,7 @@ fn run_step(
 ) -> Result<()> {
     let buffer = &plan.passes.buffers[step.output];
     if let Some(out) = target {
-        return run_prepared(plan, step, memory, slots, out);
+        return run_whole(plan, step, memory, slots, out);
     }
     // An operand that dies may give the result its memory.
     let mut fresh = match slots[buffer.slot].take() {
@@ -69,14 +66,14 @@ fn run_step(
         }
         work => match inline::Step::of(work).and_then(|inline| inline.run(elements, fresh.bytes_mut())) {
             Some(done) => done?,
-            None => run_prepared(plan, step, memory, slots, fresh.block_mut())?,
+            None => run_whole(plan, step, memory, slots, fresh.block_mut())?,
         },
     }
     slots[buffer.slot] = Some(fresh);
     Ok(())
 }
 
-fn run_prepared(plan: &Plan, step: &Step, memory: &Access, slots: &Slots, out: Block<'_>) -> Result<()> {
+fn run_whole(plan: &Plan, step: &Step, memory: &Access, slots: &Slots, out: Block<'_>) -> Result<()> {
     let buffer = &plan.passes.buffers[step.output];
     // A dying operand is in the output's own block, which is out of its slot while the step runs.
     let own = out.reader();
@@ -87,43 +84,22 @@ fn run_prepared(plan: &Plan, step: &Step, memory: &Access, slots: &Slots, out: B
             None => own.reader(),
         },
     };
-    PreparedStep::new(&step.work, &Window::ALL).run(&Window::ALL, read, out, buffer.dtype)
+    run_work(&step.work, &Window::ALL, read, (out, buffer.dtype))
 }
 
-/// A step that is prepared for windows of as many steps each.
-pub(super) enum PreparedStep<'p> {
-    Map(MapStep<'p>),
-    Reduce(ReduceStep<'p>),
-}
-
-impl<'p> PreparedStep<'p> {
-    pub(super) fn new(work: &'p Work, window: &Window<'_>) -> PreparedStep<'p> {
-        match work {
-            Work::Map { shape, program, out, out_offset } => {
-                PreparedStep::Map(MapStep::new(shape, program, (out, *out_offset), window))
-            }
-            Work::Reduce { op, compute, correction, kept, reduced, program, finish } => {
-                let takes = program.dtypes[program.result];
-                let reducer = Reducer::new(*op, *compute, takes, reduced.numel(), *correction);
-                let programs = (program, finish.as_deref());
-                PreparedStep::Reduce(ReduceStep::new(reducer, (kept, reduced), programs, window))
-            }
-            Work::Matmul { .. } => unreachable!("a matrix product is written to memory of its own"),
+/// Runs a window of a step's work.
+pub(super) fn run_work<'a>(
+    work: &Work,
+    window: &Window<'_>,
+    read: impl Fn(Source) -> Block<'a>,
+    out: (Block<'a>, DType),
+) -> Result<()> {
+    match work {
+        Work::Map { shape, program, out: strides, out_offset } => {
+            panels::run((shape, program), (strides, *out_offset), window, read, out)
         }
-    }
-
-    /// Runs a window of the step's work.
-    pub(super) fn run<'a>(
-        &mut self,
-        window: &Window<'_>,
-        read: impl Fn(Source) -> Block<'a>,
-        out: Block<'a>,
-        dtype: DType,
-    ) -> Result<()> {
-        match self {
-            PreparedStep::Map(map) => map.run(window, read, out, dtype),
-            PreparedStep::Reduce(reduce) => reduce.run(window, read, out, dtype),
-        }
+        Work::Reduce { .. } => body::reduce(work, window, read, out),
+        Work::Matmul { .. } => unreachable!("a matrix product is written to memory of its own"),
     }
 }
 

@@ -2,8 +2,10 @@
 //! how elements are packed (`kernels`).
 
 use zerostride_kernels::store_scalar;
+use zerostride_ops::DType;
 use zerostride_shape::InternalOverlap;
 
+use super::convert::convert;
 use super::gather::{self, GATHERED_ELEMENTS};
 use super::loops::Loops;
 use super::{Value, reading, share_out};
@@ -14,24 +16,31 @@ use crate::exec::schedule::size::Size;
 use crate::memory::Fresh;
 use crate::plan::Cost;
 
-/// A copy of a tensor.
-pub(super) fn evaluate(value: Value<'_>) -> Option<Tensor> {
+/// A copy of a tensor, in its own dtype or converted; `None` where what is converted is one broadcast scalar.
+pub(super) fn evaluate(value: Value<'_>, to: DType) -> Option<Tensor> {
     let tensor = value.tensor()?;
     let mut loops = Loops::single();
     loops.walk(&[value])?;
-    let (dtype, is_dense) = (tensor.dtype(), loops.dense[0]);
-    let (item, cost) = (dtype.item_size(), Cost::of_copying(dtype, loops.numel));
+    let (from, is_dense) = (tensor.dtype(), loops.dense[0]);
+    let (item, cost) = (from.item_size(), Cost::of_copying(from, loops.numel));
     // A plan packs large transposed copies panel by panel.
-    let is_taken = if is_dense { cache::is_memcpy(cost.bytes()) } else { Size::of(cost) == Size::Small };
+    let is_taken = match from == to {
+        true if is_dense => cache::is_memcpy(cost.bytes()),
+        _ => Size::of(cost) == Size::Small,
+    };
     if !is_taken {
         return None;
     }
     let layout = loops.layout().ok()?;
-    let mut fresh = Fresh::arbitrary(loops.numel.checked_mul(item)?)?;
+    let mut fresh = Fresh::arbitrary(loops.numel.checked_mul(to.item_size())?)?;
     reading(&[value], |[bytes], _| {
         let slice = ElementSlice { bytes, item, first: tensor.layout().offset() };
         let out = fresh.bytes_mut();
-        if is_dense {
+        if from != to {
+            let elements = gather::in_order(slice, &loops, 0)?;
+            let is_all = elements.bytes().len() == loops.numel * item;
+            is_all.then(|| convert(from, to, elements.bytes(), out))?;
+        } else if is_dense {
             let from = slice.row(loops.numel);
             let copy = |first: usize, to: &mut [u8]| to.copy_from_slice(&from[first * item..][..to.len()]);
             share_out(cost, (out, item), cost.grain(), copy);
@@ -40,7 +49,7 @@ pub(super) fn evaluate(value: Value<'_>) -> Option<Tensor> {
         }
         Some(())
     })?;
-    Some(Tensor::new(fresh.share(), layout, dtype))
+    Some(Tensor::new(fresh.share(), layout, to))
 }
 
 /// Writes a number, or the elements of a tensor of its dtype, broadcast, to a tensor that shares no memory

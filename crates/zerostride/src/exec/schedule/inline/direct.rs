@@ -2,16 +2,11 @@
 //! elements, without a plan and divided as that would be. It does not know who may touch the elements
 //! (`mod.rs`).
 
-use smallvec::SmallVec;
-use zerostride_ops::{DType, Inferred, Op};
-use zerostride_shape::Strides;
-
 use super::loops::Loops;
 use super::{AsValue, Row, gather, share_out};
-use crate::exec::body::{Compiled, LoadKind};
-use crate::exec::elements::{ElementSlice, Inside, StridedDims};
-use crate::fork::OnceLock;
-use crate::plan::{Cost, Instruction, Load, Program, Source};
+use crate::exec::body::Compiled;
+use crate::exec::elements::{ElementSlice, StridedDims};
+use crate::plan::Cost;
 
 /// Nanoseconds of work on few elements below which it is faster to copy them and to run a kernel.
 const LEAST_NANOS: usize = 100;
@@ -22,9 +17,6 @@ const REGISTERS_BYTES: usize = 512;
 
 /// Rows that are many.
 const MANY_ROWS: usize = 16;
-
-/// The most operands of an operation.
-pub(super) const MOST_OPERANDS: usize = 3;
 
 /// An operation by rows.
 pub(super) struct Direct<const N: usize> {
@@ -54,10 +46,10 @@ impl<const N: usize> Direct<N> {
             return None;
         }
         let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
-        let code = code(row.op, row.inferred, N, splats).filter(|code| code.is_one_chain())?;
+        let code = row.code(splats).filter(|code| code.one_chain().is_some())?;
         if let Some(&(rows, _)) = dims.get().get(1) {
             let full = REGISTERS_BYTES / row.inferred.compute.item_size();
-            let least = if rows < MANY_ROWS { full } else { code.one_chain()?.0.least_len().max(full / 2) };
+            let least = if rows < MANY_ROWS { full } else { code.one_chain()?.least_len().max(full / 2) };
             if len < least {
                 return None;
             }
@@ -106,47 +98,4 @@ impl<const N: usize> Direct<N> {
             first += count * len;
         }
     }
-}
-
-/// The dtype in which a chain reads an operand: the one that it computes in, but bool for a condition.
-pub(super) fn read(op: Op, inferred: Inferred, operand: usize) -> DType {
-    if op == Op::Where && operand == 0 { DType::Bool } else { inferred.compute }
-}
-
-/// The code of an operation on so many operands, each of the dtype that [`read`] says; those whose bits are
-/// set are broadcast scalars. `None` where that takes a block kernel that wants a condition in another dtype.
-pub(super) fn code(op: Op, inferred: Inferred, operands: usize, splats: usize) -> Option<&'static Compiled> {
-    /// By the bits.
-    type Codes = [Option<Box<Compiled>>; 1 << MOST_OPERANDS];
-    static CODES: [[OnceLock<Codes>; DType::ALL.len()]; Op::ALL.len()] =
-        [const { [const { OnceLock::new() }; DType::ALL.len()] }; Op::ALL.len()];
-    if operands > MOST_OPERANDS {
-        return None;
-    }
-    let make = || {
-        let mut program = Program::default();
-        let load = |operand| load(operand, read(op, inferred, operand));
-        let loads = (0..operands).map(|operand| program.push_load(load(operand))).collect();
-        let map = Instruction::Map { op, compute: inferred.compute, operands: loads };
-        program.result = program.push(map, inferred.result);
-        let is_uniform = program.loads.iter().all(|load| load.dtype == inferred.compute);
-        std::array::from_fn(|splats| {
-            let kind = |operand| if splats >> operand & 1 == 1 { LoadKind::Splat } else { LoadKind::Vector };
-            let kinds: Vec<LoadKind> = (0..operands).map(kind).collect();
-            let code = Compiled::new(&program, &kinds, false);
-            (is_uniform || code.is_one_chain()).then(|| Box::new(code))
-        })
-    };
-    CODES[op as usize][inferred.compute as usize].get_or_init(make)[splats].as_deref()
-}
-
-/// Runs a chain on contiguous elements, as many of each operand as there are results, or a broadcast scalar.
-pub(super) fn run_dense(code: &Compiled, len: usize, inputs: &[&[u8]], out: &mut [u8]) {
-    let loads: SmallVec<[_; MOST_OPERANDS]> = inputs.iter().map(|bytes| Some(Inside::one(bytes))).collect();
-    code.run_anywhere(1, len, &loads, out);
-}
-
-/// The load of an operand with contiguous elements.
-pub(super) fn load(operand: usize, dtype: DType) -> Load {
-    Load { source: Source::Leaf(operand), dtype, strides: Strides::default(), offset: 0 }
 }

@@ -128,19 +128,11 @@ fn line<T: Copy>(
 
 /// Fills a tile with a number.
 pub(super) fn splat(number: Scalar, dtype: DType, tile: &mut [u8]) {
-    fn fill<const N: usize>(element: &[u8], tile: &mut [u8]) {
-        tile.as_chunks_mut::<N>().0.fill(element.as_chunks::<N>().0[0]);
-    }
-    let mut element = [0; 16];
+    let mut bytes = [0; 16];
     let item = dtype.item_size();
-    store_scalar(number, dtype, &mut element[..item]);
-    match item {
-        1 => fill::<1>(&element, tile),
-        2 => fill::<2>(&element, tile),
-        4 => fill::<4>(&element, tile),
-        8 => fill::<8>(&element, tile),
-        _ => fill::<16>(&element, tile),
-    }
+    store_scalar(number, dtype, &mut bytes[..item]);
+    let dims = StridedDims::joined([(tile.len() / item, [0, 1])]);
+    copy(dims, ElementSlice { bytes: &bytes, item, first: 0 }, (tile, 0));
 }
 
 /// Room for the elements of one operand of the widest dtype.

@@ -22,7 +22,7 @@ use std::convert::Infallible;
 use std::ptr;
 
 use zerostride_kernels::{Strided, StridedKernel};
-use zerostride_ops::{DType, Inferred, Op};
+use zerostride_ops::{Inferred, Op};
 
 use convert::convert;
 pub(crate) use copy::write as copy_into;
@@ -65,7 +65,7 @@ pub(crate) fn apply_into<const N: usize>(op: Op, values: &[impl AsValue; N], tar
 /// reduction of a tensor, or a tensor, which is copied.
 pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
     match &expr.node().kind {
-        Kind::Leaf { .. } => copy::evaluate(Value::of(expr)),
+        Kind::Leaf { tensor, .. } => copy::evaluate(Value::of(expr), tensor.dtype()),
         Kind::Map { .. } | Kind::Reduce { .. } if is_single(expr) => compute(expr, operand_of(expr)),
         _ => nodes::evaluate(expr),
     }
@@ -94,7 +94,7 @@ fn operand_of<'a>(expr: &'a Expr) -> impl Fn(usize) -> Value<'a> {
 fn compute<'v>(expr: &Expr, value: impl Fn(usize) -> Value<'v>) -> Option<Tensor> {
     match &expr.node().kind {
         Kind::Map { .. } => map(expr, value, None)?,
-        Kind::Cast { dtype, .. } => convert::evaluate(value(0), *dtype),
+        Kind::Cast { dtype, .. } => copy::evaluate(value(0), *dtype),
         Kind::Reduce { .. } => reduce::evaluate(expr, value(0)),
         Kind::View { view, .. } => {
             let tensor = value(0).tensor()?;
@@ -223,10 +223,8 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
     #[inline(always)]
     fn route(&self) -> Option<Route<N>> {
         let Operation { row, values, loops } = *self;
-        let compute = row.inferred.compute;
         if Size::is_few(loops.numel) {
-            let is_read = |value: &V| value.value().number().is_some() || is_read(value, compute);
-            let strided = row.strided.filter(|_| loops.are_rows() && values.iter().all(is_read));
+            let strided = row.strided.filter(|_| loops.are_rows() && row.reads(values));
             return Some(strided.map_or(Route::Gathered, Route::Strided));
         }
         let cost = Cost::of_operation(row.op, row.inferred, N, loops.numel);
@@ -235,15 +233,16 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
         if size == Size::Large || size == Size::Medium && loops.repeat() {
             return None;
         }
-        let is_read_in_order = |operand: usize| loops.dense[operand] && is_read(&values[operand], compute);
-        let is_quick = row.is_arithmetic() && cost.nanos() < QUICK_NANOS && (0..N).all(is_read_in_order);
+        let is_in_order = || !loops.dense.contains(&false) && row.reads(values);
+        let is_quick = row.is_arithmetic() && cost.nanos() < QUICK_NANOS && is_in_order();
         if !is_quick && let Some(direct) = Direct::new(row, cost, values, loops) {
             return Some(Route::Direct(direct));
         }
         if loops.numel <= GATHERED_ELEMENTS || is_quick {
             return Some(Route::Gathered);
         }
-        (size == Size::Small && row.reads(values)).then(|| row.code(loops)).flatten().map(Route::Copied)
+        let splats = (0..N).filter(|&operand| loops.is_one(operand)).map(|operand| 1 << operand).sum();
+        (size == Size::Small && row.reads(values)).then(|| row.code(splats)).flatten().map(Route::Copied)
     }
 
     /// The result's elements. `None` if the operation refuses some value, or there is no memory.
@@ -329,12 +328,6 @@ fn overwrite(target: &Tensor, elements: &[u8], is_current: impl FnOnce() -> bool
     let start = target.storage_offset() * target.dtype().item_size();
     writing.bytes_mut()[start..][..elements.len()].copy_from_slice(elements);
     Some(())
-}
-
-/// Whether a value is a tensor of that dtype.
-#[inline(always)]
-fn is_read(value: &impl AsValue, dtype: DType) -> bool {
-    value.value().number().is_none() && value.value().typed().is_some_and(|typed| typed.dtype == dtype)
 }
 
 /// Divides elements of so many bytes among threads, where their cost is worth it: each part is as many

@@ -10,9 +10,8 @@
 use smallvec::SmallVec;
 use zerostride_ops::Inferred;
 
-use super::direct::{self, MOST_OPERANDS};
 use super::gather::GATHERED_ELEMENTS;
-use super::{Value, compute, overwrite, reading};
+use super::{Value, compute, overwrite, reading, row};
 use crate::Tensor;
 use crate::exec::schedule::size::Size;
 use crate::expr::{Expr, Kind};
@@ -52,7 +51,7 @@ pub(super) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
 
 /// The nodes of an expression, each after its operands.
 struct NodeOrder<'a> {
-    nodes: SmallVec<[Node<'a>; MOST_NODES]>,
+    nodes: SmallVec<[&'a Expr; MOST_NODES]>,
     /// The tensors that are read, and how often they had been written to before.
     leaves: SmallVec<[(&'a Tensor, u64); 4]>,
     /// Nodes that have been visited.
@@ -61,14 +60,6 @@ struct NodeOrder<'a> {
     /// it.
     handed: usize,
     most: usize,
-}
-
-struct Node<'a> {
-    expr: &'a Expr,
-    /// The operands' indices in the order.
-    operands: [u8; MOST_OPERANDS],
-    /// The last node that reads it.
-    last: u8,
 }
 
 impl<'a> NodeOrder<'a> {
@@ -89,10 +80,15 @@ impl<'a> NodeOrder<'a> {
         (order.handed <= order.most).then_some(order)
     }
 
-    /// The index of a node in the order, after its operands.
-    fn visit(&mut self, expr: &'a Expr) -> Option<u8> {
-        if let Some(index) = self.nodes.iter().position(|node| node.expr.id() == expr.id()) {
-            return Some(index as u8);
+    /// The index of a node in the order.
+    fn index(&self, expr: &Expr) -> Option<usize> {
+        self.nodes.iter().position(|node| node.id() == expr.id())
+    }
+
+    /// Puts a node into the order, after its operands.
+    fn visit(&mut self, expr: &'a Expr) -> Option<()> {
+        if self.index(expr).is_some() {
+            return Some(());
         }
         self.visited += 1;
         if self.visited > MOST_NODES {
@@ -111,7 +107,7 @@ impl<'a> NodeOrder<'a> {
                 let inferred = Inferred { compute: *compute, result: meta.dtype() };
                 let is_read = |(position, operand): (usize, &Expr)| {
                     operand.is_number()
-                        || operand.dtype().is_ok_and(|own| own == direct::read(*op, inferred, position))
+                        || operand.dtype().is_ok_and(|own| own == row::read(*op, inferred, position))
                 };
                 if numel > GATHERED_ELEMENTS && !operands.iter().enumerate().all(is_read) {
                     return None;
@@ -140,32 +136,27 @@ impl<'a> NodeOrder<'a> {
             return None;
         }
         self.handed += 2 * copied * numel;
-        let mut operands = [0; MOST_OPERANDS];
-        for (index, operand) in kind.operands().iter().enumerate() {
-            *operands.get_mut(index)? = self.visit(operand)?;
+        for operand in kind.operands() {
+            self.visit(operand)?;
             if is_computed(expr) && is_computed(viewed(operand)) {
                 let meta = viewed(operand).meta().ok()?;
                 self.handed += 2 * meta.shape.numel() * meta.dtype().item_size();
             }
         }
-        let own = self.nodes.len() as u8;
-        for &operand in &operands[..kind.operands().len()] {
-            self.nodes[operand as usize].last = own;
-        }
-        self.nodes.push(Node { expr, operands, last: own });
-        Some(own)
+        self.nodes.push(expr);
+        Some(())
     }
 
     /// The value of the last node. `None` if an operand is in use or has been written to since it was
     /// captured, there is no memory, or a node finds something wrong with values.
     fn run(&self) -> Option<Tensor> {
         let mut tensors: SmallVec<[Option<Tensor>; MOST_NODES]> = SmallVec::new();
-        for (own, Node { expr, operands, .. }) in self.nodes.iter().enumerate() {
+        for expr in &self.nodes {
             let value = |operand: usize| {
-                let operand = operands[operand] as usize;
-                match &tensors[operand] {
+                let operand = &expr.node().kind.operands()[operand];
+                match self.index(operand).and_then(|index| tensors[index].as_ref()) {
                     Some(tensor) => Value::Tensor(tensor, None),
-                    None => Value::of(self.nodes[operand].expr),
+                    None => Value::of(operand),
                 }
             };
             let result = match expr.node().kind {
@@ -173,12 +164,6 @@ impl<'a> NodeOrder<'a> {
                 _ => Some(compute(expr, value)?),
             };
             tensors.push(result);
-            // A result that has been read for the last time gives its memory to the next.
-            for &operand in &operands[..expr.node().kind.operands().len()] {
-                if usize::from(self.nodes[operand as usize].last) == own {
-                    tensors[operand as usize] = None;
-                }
-            }
         }
         tensors.pop()?
     }

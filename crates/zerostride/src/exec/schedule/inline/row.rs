@@ -3,13 +3,16 @@
 
 use zerostride_kernels::{MapKernel, StridedKernel, map_kernel, store_scalar, strided_kernel};
 use zerostride_ops::{Bucket, DType, Effort, Inferred, Op, Typed};
+use zerostride_shape::Strides;
 
-use super::direct;
-use super::loops::Loops;
 use super::value::{AsValue, Value};
-use crate::exec::body::Compiled;
+use crate::exec::body::{Compiled, LoadKind};
 use crate::exec::elements::ElementSlice;
 use crate::fork::OnceLock;
+use crate::plan::{Instruction, Load, Program, Source};
+
+/// The most operands of an operation.
+const MOST_OPERANDS: usize = 3;
 
 /// What computes an operation, and in which dtypes.
 pub(super) struct Row {
@@ -18,8 +21,12 @@ pub(super) struct Row {
     kernel: MapKernel,
     /// The kernel on strided elements, if there is one.
     pub(super) strided: Option<StridedKernel>,
-    /// A chain for so many elements or more, where the kernel takes them one by one: functions, f16 and bf16.
-    chain: Option<(usize, &'static Compiled)>,
+    /// Elements from which on a chain is faster than the kernel, where that takes them one by one: functions,
+    /// f16 and bf16.
+    chained: Option<usize>,
+    operands: usize,
+    /// The operation as code, by the bits of the operands that are broadcast scalars.
+    codes: OnceLock<[Option<Box<Compiled>>; 1 << MOST_OPERANDS]>,
 }
 
 impl Row {
@@ -67,39 +74,50 @@ impl Row {
 
     fn make(op: Op, inferred: Inferred, operands: usize) -> Option<Row> {
         let compute = inferred.compute;
-        // Elements that a kernel has done before a chain has its addresses.
-        let few = match op.info().effort {
-            Some(Effort::function) => Some(4),
-            _ => compute.is_half().then_some(32),
-        };
-        let mut row = Row { op, inferred, kernel: map_kernel(op, compute)?, strided: None, chain: None };
+        let (kernel, codes) = (map_kernel(op, compute)?, OnceLock::new());
+        let mut row = Row { op, inferred, kernel, strided: None, chained: None, operands, codes };
         // Kernels read a condition in the dtype that they compute in, chains as bool.
-        if (0..operands).all(|operand| row.read(operand) == compute) {
-            let chain = || direct::code(op, inferred, operands, 0).filter(|code| code.is_one_chain());
+        if (0..operands).all(|operand| read(op, inferred, operand) == compute) {
+            let chained = match op.info().effort {
+                Some(Effort::function) => Some(4),
+                _ => compute.is_half().then_some(32),
+            };
             row.strided = strided_kernel(op, compute);
-            row.chain = few.and_then(|few| Some((few, chain()?)));
+            row.chained = chained.filter(|_| row.code(0).is_some_and(|code| code.one_chain().is_some()));
         }
         Some(row)
     }
 
-    /// The code of the operation where these operands are contiguous, or broadcast scalars.
-    pub(super) fn code<const N: usize>(&self, loops: &Loops<N>) -> Option<&'static Compiled> {
-        let splats = (0..N).filter(|&operand| loops.is_one(operand)).map(|operand| 1 << operand).sum();
-        direct::code(self.op, self.inferred, N, splats)
+    /// The code of the operation on operands of the dtypes that [`read`] says; those whose bits are set are
+    /// broadcast scalars. `None` where that takes a block kernel that wants a condition in another dtype.
+    pub(super) fn code(&self, splats: usize) -> Option<&Compiled> {
+        let &Row { op, inferred, operands, .. } = self;
+        let make = || {
+            let mut program = Program::default();
+            let load = |operand| load(operand, read(op, inferred, operand));
+            let loads = (0..operands).map(|operand| program.push_load(load(operand))).collect();
+            let map = Instruction::Map { op, compute: inferred.compute, operands: loads };
+            program.result = program.push(map, inferred.result);
+            let is_uniform = program.loads.iter().all(|load| load.dtype == inferred.compute);
+            std::array::from_fn(|splats| {
+                let kind =
+                    |operand| if splats >> operand & 1 == 1 { LoadKind::Splat } else { LoadKind::Vector };
+                let kinds: Vec<LoadKind> = (0..operands).map(kind).collect();
+                let code = Compiled::new(&program, &kinds, false);
+                (is_uniform || code.one_chain().is_some()).then(|| Box::new(code))
+            })
+        };
+        if operands > MOST_OPERANDS { None } else { self.codes.get_or_init(make)[splats].as_deref() }
     }
 
     /// Whether values are numbers, or of the dtypes in which code reads operands.
+    #[inline(always)]
     pub(super) fn reads<const N: usize>(&self, values: &[impl AsValue; N]) -> bool {
         let is_read = |(operand, value): (usize, Value<'_>)| {
-            value.number().is_some() || value.typed().is_some_and(|typed| typed.dtype == self.read(operand))
+            value.number().is_some()
+                || value.typed().is_some_and(|typed| typed.dtype == read(self.op, self.inferred, operand))
         };
         values.iter().map(AsValue::value).enumerate().all(is_read)
-    }
-
-    /// The dtype in which code reads an operand: the one that the operation computes in, but bool for a
-    /// condition.
-    fn read(&self, operand: usize) -> DType {
-        direct::read(self.op, self.inferred, operand)
     }
 
     /// The elements of operands as chains and strided kernels read them, numbers among them; none of a tensor
@@ -113,7 +131,7 @@ impl Row {
     ) -> [Option<ElementSlice<'a>>; N] {
         let mut slices = [None; N];
         for (operand, (slice, bytes)) in slices.iter_mut().zip(numbers).enumerate() {
-            let (value, dtype) = (values[operand].value(), self.read(operand));
+            let (value, dtype) = (values[operand].value(), read(self.op, self.inferred, operand));
             let item = dtype.item_size();
             *slice = match value.number() {
                 Some(number) => {
@@ -134,11 +152,10 @@ impl Row {
     /// value.
     pub(super) fn compute(&self, inputs: &[&[u8]], out: &mut [u8]) -> Option<()> {
         let len = out.len() / self.inferred.result.item_size();
-        match self.chain {
-            Some((few, code)) if len >= few => direct::run_dense(code, len, inputs, out),
-            _ => (self.kernel)(inputs, out).ok()?,
+        match self.chained.filter(|&few| len >= few).and_then(|_| self.code(0)) {
+            Some(code) => code.run_in_order(inputs, out).ok(),
+            None => (self.kernel)(inputs, out).ok(),
         }
-        Some(())
     }
 
     /// Whether the kernel refuses no value, and is about as fast as a chain.
@@ -146,4 +163,14 @@ impl Row {
         let is_float = matches!(self.inferred.compute, DType::F32 | DType::F64);
         is_float && matches!(self.op, Op::Add | Op::Sub | Op::Mul | Op::Div)
     }
+}
+
+/// The dtype in which a chain reads an operand: the one that it computes in, but bool for a condition.
+pub(super) fn read(op: Op, inferred: Inferred, operand: usize) -> DType {
+    if op == Op::Where && operand == 0 { DType::Bool } else { inferred.compute }
+}
+
+/// The load of an operand with contiguous elements.
+pub(super) fn load(operand: usize, dtype: DType) -> Load {
+    Load { source: Source::Leaf(operand), dtype, strides: Strides::default(), offset: 0 }
 }

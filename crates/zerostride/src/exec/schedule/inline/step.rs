@@ -5,15 +5,14 @@
 use smallvec::SmallVec;
 use zerostride_shape::{Layout, Shape};
 
-use super::direct::run_dense;
 use super::gather::{InOrder, in_order};
 use super::loops::Loops;
 use super::{Value, reading};
-use crate::exec::body::{Compiled, Machine};
+use crate::exec::body::Compiled;
 use crate::exec::elements::ElementSlice;
 use crate::exec::schedule::panels::{self, InCache};
 use crate::memory::Fresh;
-use crate::plan::{Leaf, Load, Plan, Program, Source, TILE_ELEMENTS, Work};
+use crate::plan::{Leaf, Load, Plan, Program, Source, Work};
 use crate::{Result, Tensor};
 
 /// The most operands of a plan that is one such step.
@@ -73,12 +72,7 @@ pub(super) fn run_in_order<'a>(
 ) -> Option<Result<()>> {
     let loads: SmallVec<[InOrder<'_>; MOST_LEAVES]> = loads.collect::<Option<_>>()?;
     let loads: SmallVec<[&[u8]; MOST_LEAVES]> = loads.iter().map(InOrder::bytes).collect();
-    let numel = out.len() / code.item;
-    if code.is_one_chain() {
-        run_dense(code, numel, &loads, out);
-        return Some(Ok(()));
-    }
-    Some(Machine::new(code, TILE_ELEMENTS.min(numel)).run_in_order(&loads, out))
+    Some(code.run_in_order(&loads, out))
 }
 
 /// The result of a plan that is one such step, without claims.

@@ -1,7 +1,7 @@
 //! Holds the short cuts to what plans give.
 
 use zerostride_kernels::Isa;
-use zerostride_ops::{self as ops, Class, Scalar};
+use zerostride_ops::{self as ops, Class, DType, Scalar};
 
 use super::*;
 use crate::{Dims, Result, keepdim};
