@@ -91,7 +91,9 @@ impl Compiled {
     /// If there is not a feed for each load, a feed or the sink has fewer rows or elements, or elements at
     /// other distances.
     fn check(&self, rows: usize, len: usize, feeds: &[Feed<'_>], sink: &Sink<'_>) {
-        assert!(rows <= sink.rows.count && len * self.item <= sink.rows.bytes);
+        // Rows too long to be counted are in no memory.
+        let fits = |len: usize, item, bytes| len.checked_mul(item).is_some_and(|len| len <= bytes);
+        assert!(rows <= sink.rows.count && fits(len, self.item, sink.rows.bytes));
         assert_eq!(feeds.len(), self.loads.len());
         for (feed, (kind, item)) in feeds.iter().zip(&self.loads) {
             let (elements, apart) = match *kind {
@@ -99,7 +101,7 @@ impl Compiled {
                 LoadKind::Vector => (len, 1),
                 LoadKind::Stepped(step) => (len, step),
             };
-            assert!(rows <= feed.rows.count && elements * item <= feed.rows.bytes && apart == feed.apart);
+            assert!(rows <= feed.rows.count && fits(elements, *item, feed.rows.bytes) && apart == feed.apart);
         }
     }
 
