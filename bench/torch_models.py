@@ -383,7 +383,7 @@ def operations(names):
         for size in (1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22):
             x, times = _rand(size), []
             for call in (lambda: x * 2, lambda: double(x)):
-                # Results of a model's operations are kept: their memory is not the one that was read or written last.
+                # Results of a model's operations are kept: their memory is not what was read or written last.
                 times += [_shortest(call), _shortest(lambda: [call() for _ in range(8)]) / 8]
             row = "PyTorch {:.3f}, eight kept {:.3f}  engine {:.3f}, {:.3f}".format(*(time / (8 * size) for time in times))
             print(f"a byte, {size >> 8:5} KiB  {row}", flush=True)

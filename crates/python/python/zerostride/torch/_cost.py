@@ -1,9 +1,11 @@
-"""Owns what nodes cost in the engine and in PyTorch: which of them, and which groups, are faster where. It does not know how a
-graph is divided (``_partition.py``).
+"""Owns what nodes cost in the engine and in PyTorch: which of them, and which groups, are faster where.
 
-Nanoseconds on one thread, f32, torch 2.15, 2 cores of an x86-64 machine with AVX2 (Zen 3), nothing else running, 2026-11-26.
-``bench/torch_models.py operations`` measures them; each is the shortest of four runs, all of them of one day and state of the
-clock. What counts is the difference of both sides, which other machines share as far as both libraries use their vectors.
+It does not know how a graph is divided (``_partition.py``).
+
+Nanoseconds on one thread, f32, torch 2.15, 2 cores of an x86-64 machine with AVX2 (Zen 3), 2026-11-26.
+``bench/torch_models.py operations`` measures them; each is the shortest of four runs, of which some had a
+compiler of low priority or a slower clock beside them. What counts is the difference of both sides, which
+other machines share as far as both libraries use their vectors.
 """
 
 import functools
@@ -25,16 +27,17 @@ _PARTITION, _TENSOR = 3_500, 700
 """Of a partition, and of each tensor that goes in or comes out: calls with 3, 6 and 10 tensors of 8 x 8."""
 
 _BYTE, _FAR_BYTE, _NEAR_BYTES = 0.05, 0.15, 1 << 21
-"""Of reading or writing a byte in cache, and of values that are too large for that. A byte is 0.02 in memory that was just
-freed (0.045 from 16 MiB) and 0.2 to 0.35 in PyTorch's new memory, which what a backward pass needs takes in each step; steps of
-models have both, and were measured at 0.06 to 0.1 for values of 400 KB."""
+"""Of reading or writing a byte in cache, and of values that are too large for that. A byte is 0.02 in memory
+that was just freed (0.045 from 16 MiB) and 0.2 to 0.35 in PyTorch's new memory, which what a backward pass
+needs takes in each step; steps of models have both, and were measured at 0.06 to 0.1 for values of 400 KB."""
 
 _PASS = 0.04
 """Of an element that a simple operation computes."""
 
-# An element of other operations: in PyTorch, in the engine, less what ``neg`` takes there (``mul`` for two operands, half of
-# ``neg`` for reductions), plus ``_PASS``. ``native_layer_norm`` is the mean over rows of 48 to 192, operations of several results
-# are the sum of their parts, ``where`` is that of masks in long runs, and ``_cdist_forward`` was not measured again.
+# An element of other operations: in PyTorch, in the engine, less what ``neg`` takes there (``mul`` for two
+# operands, half of ``neg`` for reductions), plus ``_PASS``. ``native_layer_norm`` is the mean over rows of 48
+# to 192, operations of several results are the sum of their parts, ``where`` is that of masks in long runs,
+# and ``_cdist_forward`` was not measured again.
 _ELEMENT = {
     "_cdist_forward": (1, 0.5), "acos": (1.8, 1.25), "argmax": (1.3, 0.2), "argmin": (1.3, 0.2), "asin": (1.7, 1.2),
     "atan": (2.8, 1.6), "atan2": (2.7, 2.2), "cos": (1.5, 1.05), "cosh": (8, 1.2), "digamma": (14, 33), "erf": (1.45, 3.05),
