@@ -134,9 +134,10 @@ fn monstrous_expressions_are_refused_in_time() {
     }
     // However many operations depend on each other, the stack and time hold out.
     let times = most / 5;
+    let [one, two] = [times + 1, 2 * times + 2].map(|sum| sum.to_string());
     for (text, value) in [
-        ("1+".repeat(times) + "1", format!("tensor({})", times + 1)),
-        ("x+".repeat(times) + "x", format!("tensor([{}, {}])", times + 1, 2 * times + 2)),
+        ("1+".repeat(times) + "1", format!("tensor({one})")),
+        ("x+".repeat(times) + "x", format!("tensor([{one:>0$}, {two}])", two.len())),
         ("x".to_owned() + &".T".repeat(times), "tensor([1, 2])".to_owned()),
         ("x".to_owned() + &".T.exp().log()".repeat(times / 7), "tensor([1., 2.])".to_owned()),
     ] {
