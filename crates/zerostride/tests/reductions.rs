@@ -425,6 +425,9 @@ fn norms_over_pairs_have_the_bits_of_norms_of_what_is_stored() {
         let a = Tensor::rand(&[rows, 1, depth], 1).unwrap();
         let b = Tensor::rand(&[columns, depth], 2).unwrap();
         let differences = &a - &b;
+        let (wide, stored) = (differences.to_dtype(DType::F64), Expr::from(&differences.eval().unwrap()));
+        let squares = (&wide * &wide).sum(-1);
+        assert!(bytes(&squares, 2) == bytes(&stored.to_dtype(DType::F64).square().sum(-1), 1));
         for p in [1.0, 2.0, 3.0] {
             let expected = bytes(&Expr::from(&differences.eval().unwrap()).norm(p, -1), 1);
             for threads in [1, 3] {

@@ -26,30 +26,20 @@ use schedule::steps;
 
 /// The value of an expression over tensors, in memory of its own.
 pub(crate) fn evaluate(expr: &Expr) -> Result<Tensor> {
-    match inline::evaluate(expr) {
-        Some(result) => Ok(result),
-        None => run(&Plan::new(expr)?),
-    }
+    inline::evaluate(expr).map_or_else(|| run(&Plan::new(expr)?), Ok)
 }
 
 /// Runs a plan into memory of its own.
 pub(crate) fn run(plan: &Plan) -> Result<Tensor> {
-    match inline::run_plan(plan) {
-        Some(result) => Ok(result),
-        None => run_with_claims(plan),
-    }
-}
-
-fn run_with_claims(plan: &Plan) -> Result<Tensor> {
-    Ok(run_all_with_claims(plan)?.swap_remove(0))
+    inline::run_plan(plan).map_or_else(|| Ok(run_with_claims(plan)?.swap_remove(0)), Ok)
 }
 
 /// Runs a plan of any number of results, each into memory of its own.
 pub(crate) fn run_all(plan: &Plan) -> Result<Vec<Tensor>> {
-    if plan.passes.results.len() == 1 { Ok(vec![run(plan)?]) } else { run_all_with_claims(plan) }
+    if plan.passes.results.len() == 1 { Ok(vec![run(plan)?]) } else { run_with_claims(plan) }
 }
 
-fn run_all_with_claims(plan: &Plan) -> Result<Vec<Tensor>> {
+fn run_with_claims(plan: &Plan) -> Result<Vec<Tensor>> {
     let mut memory = claim(plan, None)?;
     let mut results: Vec<Tensor> = Vec::with_capacity(plan.passes.results.len());
     let slots = interruptible(&mut memory, |memory| steps::run(plan, memory, None))?;

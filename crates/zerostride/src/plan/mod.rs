@@ -4,12 +4,15 @@
 mod cache;
 mod cost;
 mod folded;
+mod grid;
 mod lower;
 mod memory;
 mod order;
+mod pairs;
 mod panel;
 mod product;
 mod program;
+mod reduce_walk;
 mod reduction;
 mod rows;
 mod template;
@@ -24,12 +27,15 @@ use zerostride_shape::{ErrorClass, Layout, Shape};
 
 pub(crate) use cost::Cost;
 pub(crate) use folded::{FoldKind, FoldedStep};
-pub(crate) use lower::{Leaf, slices};
+pub(crate) use grid::{FoldForm, Grid, LANE_ROWS, widest};
+pub(crate) use lower::Leaf;
+pub(crate) use pairs::{PAIR_COLUMNS, PAIR_ROWS, Pairs};
 pub(crate) use panel::{Panel, RowForm, Walk};
 pub(crate) use program::{
-    Buffer, FEW_RESULTS, Factor, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS, Register,
-    Source, Step, TILE_ELEMENTS, Work, by_part,
+    Buffer, Factor, GRAIN_ELEMENTS, Instruction, Load, Program, Register, Source, Step, TILE_ELEMENTS, Work,
+    by_part,
 };
+pub(crate) use reduce_walk::{ReduceWalk, SHORT_LINE_ELEMENTS};
 pub(crate) use rows::Group;
 pub use template::Template;
 

@@ -5,10 +5,10 @@
 use std::convert::Infallible;
 use std::ops::Range;
 
-use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer};
+use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer, lane_rows, lanes};
 use zerostride_ops::{DType, Reduction};
 
-use super::grid::{FoldForm, Grid};
+use crate::plan::{FoldForm, Grid, LANE_ROWS};
 use crate::threads::crew;
 
 /// Results that one fold has at most.
@@ -47,6 +47,38 @@ pub(super) fn divide<S, E: Send>(
     Ok(())
 }
 
+impl Grid {
+    /// Hands a fold some rows of the elements of neighbouring results: elements of `bytes`, `item` bytes
+    /// each, of which `begin` says the first of a row.
+    pub(in crate::exec) fn take(
+        &self,
+        fold: &mut dyn Fold,
+        (form, columns): (FoldForm, usize),
+        (bytes, item): (&[u8], usize),
+        rows: Range<usize>,
+        begin: impl Fn(usize) -> usize,
+    ) {
+        if form != FoldForm::Across {
+            let row_step = self.row_step.map_or(1, isize::unsigned_abs);
+            let panel = form.panel(rows.len(), columns, self.column_step.unsigned_abs(), row_step);
+            return fold.leaves(&bytes[begin(rows.start) * item..], &panel, rows.start);
+        }
+        let mut begins = [0; LANE_ROWS];
+        let mut take = |first: usize, count: usize, step: usize| {
+            let begins = &mut begins[..count];
+            begins.iter_mut().enumerate().for_each(|(row, at)| *at = begin(first + row * step));
+            fold.rows(bytes, begins, first, true);
+        };
+        if self.any_order {
+            // In the order of memory.
+            rows.clone().step_by(LANE_ROWS).for_each(|first| take(first, LANE_ROWS.min(rows.end - first), 1));
+        } else {
+            let step = lanes(self.count);
+            lane_rows(self.count, rows).for_each(|(first, count)| take(first, count, step));
+        }
+    }
+}
+
 impl Folding {
     /// The reduction `op` of `reduced` elements of a dtype for each of `columns` results of dtype `result`.
     pub(crate) fn new(
@@ -67,61 +99,43 @@ impl Folding {
     /// Takes the next elements: for each reduced index a row of one element for each result. Their number is
     /// a multiple of [`LEAF_ELEMENTS`] rows unless they are the last.
     pub(crate) fn take(&mut self, elements: &[u8]) {
-        let item = self.takes.item_size();
-        let rows = elements.len() / (self.grid.inner * item).max(1);
-        let piece = Piece { elements, grid: &self.grid, first: self.taken, item };
-        self.taken += rows;
-        if let [fold] = &mut self.folds[..] {
-            return piece.divide(&self.reducer, &mut **fold, rows);
+        let Folding { reducer, grid, takes, folds, taken, .. } = self;
+        let (all, item, first) = (grid.inner, takes.item_size(), *taken);
+        *taken += elements.len() / (all * item).max(1);
+        let form = if all == 1 { FoldForm::Along } else { FoldForm::Across };
+        // Hands some rows to the fold of the results from a column on.
+        let hand = |fold: &mut dyn Fold, column: usize, rows: Range<usize>| {
+            let begin = |row: usize| (row - first) * all + column;
+            grid.take(fold, (form, FOLD_RESULTS.min(all - column)), (elements, item), rows, begin);
+        };
+        let rows = first..*taken;
+        let [fold] = &mut folds[..] else {
+            let part = |(): &mut (), (block, fold): (usize, &mut Box<dyn Fold>)| {
+                hand(&mut **fold, block * FOLD_RESULTS, rows.clone());
+                Ok::<_, Infallible>(())
+            };
+            let Ok(()) = crew::for_each(folds.iter_mut().enumerate(), || (), part);
+            return;
+        };
+        let group = (rows.len() / LEAF_ELEMENTS / MOST_PARTS).next_power_of_two() * LEAF_ELEMENTS;
+        let start = first.next_multiple_of(group).min(rows.end);
+        let groups = (rows.end - start) / group;
+        if groups < 2 {
+            return hand(&mut **fold, 0, rows);
         }
-        let part = |(): &mut (), (block, fold): (usize, &mut Box<dyn Fold>)| {
-            piece.take(&mut **fold, block * FOLD_RESULTS, 0..rows);
+        hand(&mut **fold, 0, first..start);
+        let part = |(): &mut (), fold: &mut dyn Fold, part: usize| {
+            hand(fold, 0, start + part * group..start + (part + 1) * group);
             Ok::<_, Infallible>(())
         };
-        let Ok(()) = crew::for_each(self.folds.iter_mut().enumerate(), || (), part);
+        let Ok(()) = divide(&mut **fold, reducer, (groups, all), || (), part);
+        hand(&mut **fold, 0, start + groups * group..rows.end);
     }
 
     /// Writes the results.
     pub(crate) fn finish(mut self, out: &mut [u8]) {
         let block = FOLD_RESULTS * self.result.item_size();
         self.folds.iter_mut().zip(out.chunks_mut(block)).for_each(|(fold, out)| fold.finish(out));
-    }
-}
-
-/// Rows of elements, one for each result, the first being reduced element `first`.
-struct Piece<'a> {
-    elements: &'a [u8],
-    grid: &'a Grid,
-    first: usize,
-    /// Bytes of an element.
-    item: usize,
-}
-
-impl Piece<'_> {
-    /// Hands some rows to the fold of the results from `column` on.
-    fn take(&self, fold: &mut dyn Fold, column: usize, rows: Range<usize>) {
-        let all = self.grid.inner;
-        let form = if all == 1 { FoldForm::Along } else { FoldForm::Across };
-        let rows = self.first + rows.start..self.first + rows.end;
-        let begin = |row: usize| (row - self.first) * all + column;
-        self.grid.take(fold, (form, FOLD_RESULTS.min(all - column)), (self.elements, self.item), rows, begin);
-    }
-
-    /// Hands all rows to the one fold that there is, groups of leaves on all threads.
-    fn divide(&self, reducer: &Reducer, fold: &mut dyn Fold, rows: usize) {
-        let group = (rows / LEAF_ELEMENTS / MOST_PARTS).next_power_of_two() * LEAF_ELEMENTS;
-        let start = (self.first.next_multiple_of(group) - self.first).min(rows);
-        let groups = (rows - start) / group;
-        if groups < 2 {
-            return self.take(fold, 0, 0..rows);
-        }
-        self.take(fold, 0, 0..start);
-        let part = |(): &mut (), fold: &mut dyn Fold, part: usize| {
-            self.take(fold, 0, start + part * group..start + (part + 1) * group);
-            Ok::<_, Infallible>(())
-        };
-        let Ok(()) = divide(fold, reducer, (groups, self.grid.inner), || (), part);
-        self.take(fold, 0, start + groups * group..rows);
     }
 }
 

@@ -2,7 +2,6 @@
 //! the elements of a step are divided into panels (`schedule`).
 
 mod fold;
-mod grid;
 #[allow(unsafe_code)]
 mod machine;
 mod matmul;
@@ -11,7 +10,6 @@ mod program;
 mod reduce;
 
 pub(crate) use fold::Folding;
-pub(in crate::exec) use grid::{FoldForm, Grid, widest};
 pub(in crate::exec) use machine::{Machine, Results};
 pub(in crate::exec) use matmul::run as multiply;
 pub(in crate::exec) use program::{Compiled, LoadKind};

@@ -249,7 +249,17 @@ impl<'a> Builder<'a> {
             None => {
                 let instruction = &self.program.instructions[register];
                 let inputs = operands(instruction).iter().map(|&operand| self.everywhere(operand)).collect();
-                (self.kernel(register), inputs)
+                let work = match instruction {
+                    Instruction::Map { op, compute, .. } => StageWork::Map(
+                        map_kernel(*op, *compute).expect("inference keeps operations to their domain"),
+                    ),
+                    Instruction::Cast(from) => {
+                        let dtypes = &self.program.dtypes;
+                        StageWork::Cast(cast_kernel(dtypes[*from], dtypes[register]))
+                    }
+                    Instruction::Load(_) | Instruction::Splat(_) => unreachable!("they are stored"),
+                };
+                (work, inputs)
             }
         };
         // A block kernel does not write over what it reads.
@@ -274,17 +284,6 @@ impl<'a> Builder<'a> {
         }
         self.stages.push(Stage { work, inputs, out, item });
         self.stored[register] = out.map(StageInput::Tile);
-    }
-
-    fn kernel(&self, register: Register) -> StageWork {
-        let dtype = self.program.dtypes[register];
-        match &self.program.instructions[register] {
-            Instruction::Map { op, compute, .. } => {
-                StageWork::Map(map_kernel(*op, *compute).expect("inference keeps operations to their domain"))
-            }
-            Instruction::Cast(from) => StageWork::Cast(cast_kernel(self.program.dtypes[*from], dtype)),
-            Instruction::Load(_) | Instruction::Splat(_) => StageWork::Copy,
-        }
     }
 
     /// A tile for elements of so many bytes.

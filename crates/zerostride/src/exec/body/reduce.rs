@@ -7,20 +7,18 @@ use std::ops::Range;
 use smallvec::SmallVec;
 use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer, Tuning, lane_rows, lanes};
 use zerostride_ops::DType;
-use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims, turn_dims};
+use zerostride_shape::Shape;
 
 use super::fold;
-use super::grid::{FoldForm, Grid, LANE_ROWS};
 use super::machine::{Results, Tiles};
-use super::pairwise::Pairs;
 use super::program::{Compiled, LoadKind};
 use crate::exec::cache;
-use crate::exec::elements::{ElementSlice, Input, LineOrder, Output, StridedRange, Window, Written};
+use crate::exec::elements::{
+    ElementSlice, Input, LineOrder, Output, StridedElements, StridedRange, Window, Written,
+};
 use crate::fork::OnceLock;
 use crate::memory::Block;
-use crate::plan::{
-    Cost, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS, Source, Work, slices,
-};
+use crate::plan::{Cost, FoldForm, Grid, LANE_ROWS, Pairs, ReduceWalk, SHORT_LINE_ELEMENTS, Source, Work};
 use crate::threads::crew;
 use crate::{Result, interrupt, num_threads};
 
@@ -32,16 +30,6 @@ const UNASKED_ELEMENTS: usize = 1 << 23;
 
 /// Parts that the groups of one block are divided into, at most twice as many.
 const MOST_PARTS: usize = 64;
-
-/// Rows of a tile, where the rows of operands are contiguous and results are combined row by row.
-const TILE_ROWS: usize = 16;
-
-/// Elements from which on lines of them are read in place: shorter ones are joined in tiles first, unless
-/// they are contiguous as a whole.
-const SHORT_LINE_ELEMENTS: usize = 128;
-
-/// Results that a thread's share of them is a multiple of.
-const SHARE_RESULTS: usize = 128;
 
 /// What is kept with a program.
 struct PreparedReduce {
@@ -57,55 +45,30 @@ struct PreparedReduce {
 #[derive(Default)]
 struct ReduceLoops(OnceLock<Box<(Shape, ReduceLoop, ReduceLoops)>>);
 
-/// The strides of a load.
-type LoadStrides = SmallVec<[isize; 8]>;
-
 /// The loop over a window, wherever it begins.
 struct ReduceLoop {
-    /// Kept dimensions in the order of the operands' strides, as few as there can be for these.
-    kept: Shape,
-    /// The same for results, and their strides.
-    results: Shape,
-    out: Strides,
-    /// The first result.
-    first: isize,
-    /// The first element of each load, from the one it has in the program, and its strides: kept dimensions,
-    /// then reduced ones.
-    loads: Vec<(isize, LoadStrides)>,
-    /// The elements of the first load.
-    grid: Grid,
-    /// Whether all elements that are reduced to one result are the same.
-    repeats: bool,
-    /// Whether some load's rows are closer in memory than its columns, or each result's elements are the
-    /// same.
-    across: bool,
+    walk: ReduceWalk,
     pairs: Option<Pairs>,
     /// The program over lines of a tile.
     compiled: Compiled,
 }
 
-/// What one thread works with.
-struct FoldWorker<'p> {
-    tiles: Option<Tiles<'p>>,
-    fold: Box<dyn Fold>,
-    results: Results<'p>,
-}
+/// What one thread works with: tiles for elements that are not read in place, and one for results.
+type FoldWorker<'p> = (Option<Tiles<'p>>, Box<dyn Fold>, Results<'p>);
 
 /// The reduction of a window's elements.
 struct Reduction<'a, 'p> {
     reducer: Reducer,
     prepared: &'p PreparedReduce,
-    own: &'p ReduceLoop,
+    walk: &'p ReduceWalk,
+    compiled: &'p Compiled,
     form: FoldForm,
     /// Results of a block.
     columns: usize,
     inputs: &'a [Input<'a>],
     slices: &'a [Option<ElementSlice<'a>>],
-    /// Whether the elements are those of the only load.
-    is_load: bool,
     /// Bytes of what a fold yields.
     item: usize,
-    reduced: usize,
     /// The elements that are read in place.
     direct: Option<ElementSlice<'a>>,
 }
@@ -132,37 +95,49 @@ pub(in crate::exec) fn run<'a>(
     if part.numel() == 0 {
         return Ok(());
     }
-    let own = prepared.loops.get(&part, || ReduceLoop::new(reducer, (&part, reduced), program));
-    let mut written = Written::new(block, dtype.item_size(), &own.results, &own.out, own.first);
+    let ReduceLoop { walk, pairs, compiled } = prepared.loops.get(&part, || {
+        let walk = ReduceWalk::new(&reducer, (&part, reduced), program);
+        let kind = |load| if walk.is_splat(load) { LoadKind::Splat } else { LoadKind::Vector };
+        let kinds: Vec<LoadKind> = (0..program.loads.len()).map(kind).collect();
+        let pairs = Pairs::find(reducer.op(), program, &walk);
+        ReduceLoop { compiled: Compiled::new(program, &kinds, false), pairs, walk }
+    });
+    let mut written = Written::new(block, dtype.item_size(), (&walk.results, &walk.out, walk.first));
     let out = written.output();
-    let loads = program.loads.iter().zip(&own.loads).enumerate();
+    let loads = program.loads.iter().zip(&walk.loads).enumerate();
     let inputs = loads.map(|(index, (load, (first, strides)))| {
-        let layout = (&strides[..], load.offset + first + window.moved(index));
-        let grids = (&*own.kept, &**reduced);
-        let input = Input::new(read(load.source), load.dtype.item_size(), grids, layout, &out);
-        input.expect("a reduction writes into memory of its own")
+        let layout = (&walk.sizes[..], &strides[..], load.offset + first + window.moved(index));
+        let elements = StridedElements::read(read(load.source), load.dtype.item_size(), layout, &out);
+        Input::new(elements.expect("a reduction writes into memory of its own"), walk.kept)
     });
     let inputs: SmallVec<[Input<'_>; 4]> = inputs.collect();
-    if let Some(pairs) = &own.pairs {
+    if let Some(pairs) = pairs {
         return pairs.run(&inputs, prepared.finish.as_ref(), out);
     }
     let slices: SmallVec<[Option<ElementSlice<'_>>; 4]> =
         inputs.iter().map(|input| input.slice(&out)).collect();
-    let is_load = is_load(program);
-    let slice = slices.first().copied().flatten().filter(|_| is_load);
-    let form = own.grid.form(own.across, slice.is_some());
-    let direct = slice.filter(|_| own.grid.is_direct(form));
+    let slice = slices.first().copied().flatten().filter(|_| walk.is_load);
+    let form = walk.form(slice.is_some());
+    let direct = slice.filter(|_| walk.grid.is_direct(form));
     let grain = window.grain(prepared.cost.grain());
-    let columns = own.columns(form, direct.is_some(), grain);
+    let columns = walk.columns(form, direct.is_some(), grain);
     let item = prepared.finish.as_ref().map_or(dtype.item_size(), |finish| finish.loads[0].1);
-    let (inputs, slices, reduced) = (&inputs[..], &slices[..], own.grid.count);
+    let (inputs, slices, Grid { results, count, .. }) = (&inputs[..], &slices[..], walk.grid);
     let reduction =
-        Reduction { reducer, prepared, own, form, columns, inputs, slices, is_load, item, reduced, direct };
+        Reduction { reducer, prepared, walk, compiled, form, columns, inputs, slices, item, direct };
     // Whole blocks of results, as many as are worth a thread.
-    let blocks = grain.div_ceil(columns.saturating_mul(reduced).max(1));
-    let parts = out.parts(columns.saturating_mul(blocks).min(own.grid.results));
-    let effort = prepared.cost.effort(own.grid.results.saturating_mul(reduced));
-    crew::for_each_of(effort, parts, || reduction.worker(), |worker, out| reduction.part(worker, out))
+    let blocks = grain.div_ceil(columns.saturating_mul(count).max(1));
+    let parts = out.parts(columns.saturating_mul(blocks).min(results));
+    if let (Some(kept), 1) = (window.fold, parts.len()) {
+        // Making a fold takes as long as some hundred elements.
+        let fold = kept.take().filter(|(most, _)| *most == columns).map(|(_, fold)| fold);
+        let mut worker = reduction.worker(fold);
+        let done = parts.into_iter().try_for_each(|out| reduction.part(&mut worker, out));
+        kept.set(Some((columns, worker.1)));
+        return done;
+    }
+    let effort = prepared.cost.effort(results.saturating_mul(count));
+    crew::for_each_of(effort, parts, || reduction.worker(None), |worker, out| reduction.part(worker, out))
 }
 
 impl ReduceLoops {
@@ -174,144 +149,30 @@ impl ReduceLoops {
     }
 }
 
-impl ReduceLoop {
-    fn new(reducer: Reducer, (part, reduced): (&Shape, &Shape), program: &Program) -> ReduceLoop {
-        // Results in the order of the operands' strides, and forwards, whatever order they are wanted in.
-        let step = contiguous_strides(part);
-        let of_kept = program.loads.iter().map(|load| &load.strides[..part.ndim()]);
-        let strides: Vec<&[isize]> = of_kept.chain([&step[..]]).collect();
-        let (turned, firsts) = turn_dims(part, &strides);
-        let (ordered, strides) = order_dims(part, &slices(&turned));
-        let strides = slices(&strides);
-        let (of_results, of_loads) = strides.split_last().expect("results have strides");
-        let (kept, strides) = coalesce(&ordered, of_loads);
-        let (results, out) = coalesce(&ordered, &[of_results]);
-        let pairs = Pairs::find(reducer.op(), program, &kept, reduced, &strides);
-        let whole = |((load, strides), &first): ((&Load, &Strides), &isize)| {
-            (first, strides.iter().chain(&load.strides[part.ndim()..]).copied().collect())
-        };
-        let loads: Vec<(isize, LoadStrides)> =
-            program.loads.iter().zip(&strides).zip(&firsts).map(whole).collect();
-        let (first, out) = (firsts[program.loads.len()], out[0].clone());
-        let of_loads: Vec<&[isize]> = loads.iter().map(|(_, strides)| strides.as_slice()).collect();
-        let repeats = of_loads.iter().all(|strides| strides[kept.ndim()..].iter().all(|&stride| stride == 0));
-        let is_across = |strides: &&[isize]| {
-            let [column, _, row] = steps(strides, &kept);
-            // One element for all that are reduced to a result suits both.
-            row != Some(0) && (column == Some(1) || is_nearer(column, row))
-        };
-        let across = repeats || of_loads.iter().any(is_across);
-        let [column, outer, row] = of_loads.first().map_or([None; 3], |strides| steps(strides, &kept));
-        let is_even = reduced.ndim() <= 1 && !of_loads.is_empty();
-        let steps = (column.unwrap_or(1), is_even.then(|| row.unwrap_or(1)));
-        let elements = (program.dtypes[program.result], reduced.numel());
-        let results_of = (kept.last().copied().unwrap_or(1), kept.numel());
-        let grid = Grid::new(&reducer, elements, results_of, steps, is_nearer(outer, row));
-        let compiled =
-            Compiled::new(program, &kinds(program, &of_loads, &grid, (kept.ndim(), across)), false);
-        ReduceLoop { kept, results, out, first, loads, grid, repeats, across, pairs, compiled }
-    }
-
-    /// Results of a block, where so many elements are worth a thread.
-    fn columns(&self, form: FoldForm, direct: bool, grain: usize) -> usize {
-        let Grid { inner, results, widest, count, .. } = self.grid;
-        match form {
-            // All threads have columns, of a few cache lines at least. Moments take more room than elements.
-            FoldForm::Across if direct => {
-                let threads = (results.saturating_mul(count) / grain).clamp(1, num_threads());
-                let share = inner.div_ceil(threads).next_multiple_of(SHARE_RESULTS);
-                share.min(widest).min(inner)
-            }
-            FoldForm::Along if direct => {
-                let area = grain.min(GRAIN_ELEMENTS);
-                (area / count.min(area)).clamp(1, inner)
-            }
-            _ => tile_columns(&self.grid, form, self.across),
-        }
-    }
-}
-
-/// The strides of a load along the last kept dimension and the one before, and along the last reduced one.
-fn steps(strides: &[isize], kept: &Shape) -> [Option<isize>; 3] {
-    let (kept, reduced) = strides.split_at(kept.ndim());
-    let mut kept = kept.iter().rev().copied();
-    [kept.next(), kept.next(), reduced.last().copied()]
-}
-
-/// Whether one step leads elsewhere, but less far than another.
-fn is_nearer(one: Option<isize>, other: Option<isize>) -> bool {
-    matches!((one, other), (Some(one), Some(other)) if one != 0 && one.unsigned_abs() < other.unsigned_abs())
-}
-
-/// How a program reads its loads, with these strides along so many kept dimensions, then along reduced ones:
-/// once for a line where elements are the same all along, if lines of its tiles are long. A load that is the
-/// value itself is wanted as it is.
-fn kinds(program: &Program, loads: &[&[isize]], grid: &Grid, (kept, across): (usize, bool)) -> Vec<LoadKind> {
-    let form = grid.form(across, false);
-    let line = match form {
-        FoldForm::Across => tile_columns(grid, form, across),
-        FoldForm::Narrow => 1,
-        FoldForm::Along => grid.count,
-    };
-    let is_long = line >= SHORT_LINE_ELEMENTS && !is_load(program);
-    let kind = |strides: &&[isize]| {
-        let (of_columns, of_rows) = strides.split_at(kept);
-        let along = if form == FoldForm::Along { of_rows } else { of_columns };
-        if is_long && along.iter().all(|&stride| stride == 0) { LoadKind::Splat } else { LoadKind::Vector }
-    };
-    loads.iter().map(kind).collect()
-}
-
-/// Whether the elements that a program reduces are those of its only load.
-fn is_load(program: &Program) -> bool {
-    matches!(program.instructions[program.result], Instruction::Load(0))
-}
-
-/// The most rows of a tile of so many results: of a lane, all that there are unless operands' rows are
-/// contiguous (`across`); else whole leaves.
-fn tile_rows(form: FoldForm, across: bool, columns: usize) -> usize {
-    match form {
-        FoldForm::Across if across => TILE_ROWS,
-        FoldForm::Across => LANE_ROWS,
-        FoldForm::Narrow | FoldForm::Along => {
-            (REDUCED_TILE_ELEMENTS / columns / LEAF_ELEMENTS).max(1) * LEAF_ELEMENTS
-        }
-    }
-}
-
-/// Results of a tile.
-fn tile_columns(grid: &Grid, form: FoldForm, across: bool) -> usize {
-    let Grid { inner, results, count, .. } = *grid;
-    match form {
-        FoldForm::Across => results.min(REDUCED_TILE_ELEMENTS / count.clamp(1, tile_rows(form, across, 1))),
-        FoldForm::Narrow => inner,
-        FoldForm::Along => (REDUCED_TILE_ELEMENTS / count.min(REDUCED_TILE_ELEMENTS)).clamp(1, results),
-    }
-}
-
 impl<'p> Reduction<'_, 'p> {
-    fn worker(&self) -> FoldWorker<'p> {
+    fn worker(&self, fold: Option<Box<dyn Fold>>) -> FoldWorker<'p> {
         let (columns, finish) = (self.columns, self.prepared.finish.as_ref());
-        let (fold, results) = (self.reducer.start(columns), Results::new(finish, columns, self.item));
-        FoldWorker { tiles: self.tiles(), fold, results }
+        let fold = fold.unwrap_or_else(|| self.reducer.start(columns));
+        (self.tiles(), fold, Results::new(finish, columns, self.item))
     }
 
     /// Tiles for elements that are not read in place.
     fn tiles(&self) -> Option<Tiles<'p>> {
-        let elements = self.columns * self.reduced.min(tile_rows(self.form, self.own.across, self.columns));
-        self.direct.is_none().then(|| Tiles::new(&self.own.compiled, elements.max(1), self.is_load))
+        let rows = self.walk.tile_rows(self.form, self.columns).min(self.walk.grid.count);
+        let elements = (self.columns * rows).max(1);
+        self.direct.is_none().then(|| Tiles::new(self.compiled, elements, self.walk.is_load))
     }
 
     fn part(&self, worker: &mut FoldWorker<'p>, mut out: Output<'_>) -> Result<()> {
         let Range { start, end } = out.columns();
-        let inner = self.own.grid.inner;
-        let FoldWorker { tiles, fold, results, .. } = worker;
+        let inner = self.walk.grid.inner;
+        let (tiles, fold, results) = worker;
         let mut first = start;
         while first < end {
             let even = if self.direct.is_some() { (first / inner + 1) * inner } else { end };
             let columns = first..end.min(first + self.columns).min(even);
             fold.start(columns.len());
-            match self.reduced.div_ceil(self.group()) {
+            match self.walk.grid.count.div_ceil(self.group()) {
                 groups if groups < 2 || num_threads() == 1 => {
                     self.leaves(tiles, &mut **fold, &columns, 0..groups)?;
                 }
@@ -351,25 +212,18 @@ impl<'p> Reduction<'_, 'p> {
         groups.clone().step_by(step).try_for_each(|first| {
             interrupt::check();
             let end = groups.end.min(first + step);
-            let rows = first * self.group()..self.reduced.min(end * self.group());
-            match (&mut *tiles, self.direct) {
-                (Some(tiles), _) => self.take_tiles(tiles, fold, columns, rows),
-                (None, Some(slice)) => {
-                    self.take(slice, fold, columns, rows);
-                    Ok(())
-                }
-                (None, None) => unreachable!("there are tiles unless elements are read in place"),
-            }
+            let rows = first * self.group()..self.walk.grid.count.min(end * self.group());
+            let Some(slice) = self.direct else {
+                let tiles = tiles.as_mut().expect("there are tiles unless elements are read in place");
+                return self.take_tiles(tiles, fold, columns, rows);
+            };
+            let (input, grid) = (&self.inputs[0], &self.walk.grid);
+            let ElementSlice { bytes, item, first } = slice.at(input.offset(columns.start, 0));
+            let of_row = |at| grid.row_step.map_or_else(|| input.offset(0, at), |step| at as isize * step);
+            let form = (self.form, columns.len());
+            grid.take(fold, form, (bytes, item), rows, |at| (first + of_row(at)) as usize);
+            Ok(())
         })
-    }
-
-    /// Takes elements in place.
-    fn take(&self, slice: ElementSlice<'_>, fold: &mut dyn Fold, columns: &Range<usize>, rows: Range<usize>) {
-        let (input, grid) = (&self.inputs[0], &self.own.grid);
-        let ElementSlice { bytes, item, first } = slice.at(input.offset(columns.start, 0));
-        let row = |row: usize| grid.row_step.map_or_else(|| input.offset(0, row), |step| row as isize * step);
-        let form = (self.form, columns.len());
-        grid.take(fold, form, (bytes, item), rows, |at| (first + row(at)) as usize);
     }
 
     /// Takes elements that are computed in tiles first: some rows of a lane, or some leaves, at a time.
@@ -380,13 +234,12 @@ impl<'p> Reduction<'_, 'p> {
         columns: &Range<usize>,
         rows: Range<usize>,
     ) -> Result<()> {
-        let ReduceLoop { repeats, across, .. } = *self.own;
-        let form = self.form;
+        let (form, repeats) = (self.form, self.walk.repeats);
         let is_across = form == FoldForm::Across;
         let order = if form == FoldForm::Along { LineOrder::ByColumn } else { LineOrder::ByRow };
-        let step = if is_across { lanes(self.reduced) } else { 1 };
-        let most = tile_rows(form, across, self.columns);
-        let of_lanes = is_across.then(|| lane_rows(self.reduced, rows.clone())).into_iter().flatten();
+        let step = if is_across { lanes(self.walk.grid.count) } else { 1 };
+        let most = self.walk.tile_rows(form, self.columns);
+        let of_lanes = is_across.then(|| lane_rows(self.walk.grid.count, rows.clone())).into_iter().flatten();
         let whole = (!is_across).then_some((rows.start, rows.len()));
         let parts = |(first, count): (usize, usize)| {
             (0..count.max(1))
@@ -431,7 +284,7 @@ impl<'p> Reduction<'_, 'p> {
             LineOrder::ByRow => (rows.count, columns.len()),
             LineOrder::ByColumn => (columns.len(), rows.count),
         };
-        let loads = &self.own.compiled.loads;
+        let loads = &self.compiled.loads;
         // What is the same all along a line is there once.
         let part = |load: usize| match (loads[load].0, order) {
             (LoadKind::Vector | LoadKind::Stepped(_), _) => (columns.clone(), rows),

@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 use zerostride_kernels::{PackDim, pack};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, Shape, Strides};
 
+use super::dims::{StridedDims, StridedRange};
 use super::rows::ElementSlice;
-use super::steps::{Steps, StridedRange, back};
 use crate::memory::Block;
 
 /// What is next to each other in a tile.
@@ -22,12 +22,13 @@ pub(crate) enum LineOrder {
     ByColumn,
 }
 
-/// Elements in step with a loop: the kept dimensions outside, the reduced ones (none for a map) inside.
+/// Elements in step with a loop, all of which have been seen to be in a block.
 pub(in crate::exec) struct StridedElements<'a> {
     block: Block<'a>,
-    item: usize,
-    columns: Steps<'a>,
-    rows: Steps<'a>,
+    /// Bytes of an element.
+    pub(super) item: usize,
+    pub(super) sizes: &'a [usize],
+    pub(super) strides: &'a [isize],
     offset: isize,
     /// The lowest and the highest of the elements, counted from the start of the storage, if there are any.
     reach: Option<[isize; 2]>,
@@ -39,17 +40,16 @@ impl<'a> StridedElements<'a> {
     fn new(
         block: Block<'a>,
         item: usize,
-        (columns, rows): (&'a [usize], &'a [usize]),
-        (strides, offset): (&'a [isize], isize),
-    ) -> Self {
-        let (sizes, mut reach) = (columns.iter().chain(rows), None);
-        if !sizes.clone().any(|&size| size == 0) {
+        (sizes, strides, offset): (&'a [usize], &'a [isize], isize),
+    ) -> StridedElements<'a> {
+        let mut reach = None;
+        if !sizes.contains(&0) {
             // What is too far for an `isize` is in no block.
             let add = |[low, high]: [isize; 2], (&size, &stride): (&usize, &isize)| {
                 let reach = isize::try_from(size - 1).ok()?.checked_mul(stride)?;
                 Some([low.checked_add(reach.min(0))?, high.checked_add(reach.max(0))?])
             };
-            reach = sizes.zip(strides).try_fold([offset; 2], add);
+            reach = sizes.iter().zip(strides).try_fold([offset; 2], add);
             let range = block.range();
             let is_inside = |[low, high]: [isize; 2]| {
                 let bytes = |element: isize| element.checked_mul(item as isize);
@@ -61,71 +61,71 @@ impl<'a> StridedElements<'a> {
                 "elements {reach:?} of {item} bytes are not all in {range:?}"
             );
         }
-        let (column_strides, row_strides) = strides.split_at(columns.len());
-        StridedElements {
-            block,
-            item,
-            columns: Steps { shape: columns, strides: column_strides },
-            rows: Steps { shape: rows, strides: row_strides },
-            offset,
-            reach,
-        }
+        StridedElements { block, item, sizes, strides, offset, reach }
     }
 
-    /// Bytes of an element.
-    pub(in crate::exec) fn item(&self) -> usize {
-        self.item
+    /// Elements that a step reads; `None` if its output writes any of them.
+    ///
+    /// # Panics
+    /// If an element is outside the block.
+    pub(in crate::exec) fn read(
+        block: Block<'a>,
+        item: usize,
+        layout: (&'a [usize], &'a [isize], isize),
+        output: &Output<'_>,
+    ) -> Option<StridedElements<'a>> {
+        let (elements, written) = (StridedElements::new(block, item, layout), output.elements);
+        let apart = elements.is_elsewhere(written)
+            || matches!((elements.layout(), written.layout()), (Some(own), Some(out))
+                if item == written.item && own.overlap(&out) == Overlap::None);
+        apart.then_some(elements)
     }
 
-    /// The sizes of the columns.
-    pub(in crate::exec) fn shape(&self) -> &'a [usize] {
-        self.columns.shape
-    }
-
-    /// The strides of the columns.
-    pub(in crate::exec) fn strides(&self) -> &'a [isize] {
-        self.columns.strides
-    }
-
-    /// The number of the element at an index of the columns, counted from the start of the storage.
-    pub(in crate::exec) fn element(&self, index: &[usize]) -> isize {
-        let steps = index.iter().zip(self.columns.strides).map(|(&index, &stride)| index as isize * stride);
-        self.offset + steps.sum::<isize>()
+    /// Whether the block has no byte in common with that of others.
+    fn is_elsewhere(&self, others: &StridedElements<'_>) -> bool {
+        let (own, other) = (self.block.range(), others.block.range());
+        self.block.storage_start() != others.block.storage_start()
+            || own.end <= other.start
+            || other.end <= own.start
     }
 
     fn layout(&self) -> Option<Layout> {
-        let sizes: SmallVec<[usize; 8]> = self.columns.shape.iter().chain(self.rows.shape).copied().collect();
-        let strides: SmallVec<[isize; 8]> =
-            self.columns.strides.iter().chain(self.rows.strides).copied().collect();
-        Layout::new(Shape::new(&sizes).ok()?, Strides::new(&strides).ok()?, self.offset).ok()
+        Layout::new(Shape::new(self.sizes).ok()?, Strides::new(self.strides).ok()?, self.offset).ok()
+    }
+
+    /// The number of the element at an index, counted from the start of the storage.
+    pub(super) fn element(&self, index: &[usize]) -> isize {
+        let steps = index.iter().zip(self.strides).map(|(&index, &stride)| index as isize * stride);
+        self.offset + steps.sum::<isize>()
     }
 
     /// The address of an element that the loop reaches, all of which `new` has seen in the block.
-    pub(in crate::exec) fn address(&self, element: isize) -> *mut u8 {
+    pub(super) fn address(&self, element: isize) -> *mut u8 {
         debug_assert!(self.holds(element, 1));
         self.block.storage_start().as_ptr().wrapping_add(element as usize * self.item)
     }
 
     /// Whether contiguous elements are in the block.
-    pub(in crate::exec) fn holds(&self, first: isize, count: usize) -> bool {
+    pub(super) fn holds(&self, first: isize, count: usize) -> bool {
         let (range, item) = (self.block.range(), self.item as i128);
         let first = first as i128 * item;
         first >= range.start as i128 && first + count as i128 * item <= range.end as i128
     }
 
     /// The elements of some columns of some rows and their positions in a tile of `len` bytes, in blocks of
-    /// even distances: the first element, how it goes on, and the first byte in the tile.
+    /// even distances: the first element, how it goes on, and the first byte in the tile. The dimensions are
+    /// those of the elements, some as columns, the others as rows.
     ///
     /// # Panics
     /// If the columns or rows end outside the loop, or the tile is too short.
     fn blocks(
         &self,
-        columns: Range<usize>,
-        rows: StridedRange,
+        (of_columns, columns): (&StridedDims<1>, Range<usize>),
+        (of_rows, rows): (&StridedDims<1>, StridedRange),
         (order, len): (LineOrder, usize),
         mut visit: impl FnMut(isize, &[PackDim], usize),
     ) {
-        assert!(columns.end <= self.columns.numel() && rows.end() <= self.rows.numel());
+        assert!(columns.end <= of_columns.numel() && rows.end() <= of_rows.numel());
         assert!(columns.len() * rows.count * self.item <= len);
         if columns.is_empty() || rows.count == 0 {
             return;
@@ -135,62 +135,60 @@ impl<'a> StridedElements<'a> {
             LineOrder::ByRow => (columns.len() as isize * item, item),
             LineOrder::ByColumn => (item, rows.count as isize * item),
         };
-        let columns = self.columns.parts(StridedRange::all(columns));
+        let columns = of_columns.parts(StridedRange::all(columns));
         let mut row = 0;
-        for of_rows in self.rows.parts(rows) {
+        for rows in of_rows.parts(rows) {
             let mut column = 0;
-            for of_columns in &columns {
-                let mut dims = SmallVec::new();
-                self.rows.push_dims(&of_rows, (item, row_to), &mut dims);
-                self.columns.push_dims(of_columns, (item, column_to), &mut dims);
+            for columns in &columns {
+                let mut dims: SmallVec<[PackDim; 6]> = SmallVec::new();
+                for (part, mut to) in [(columns, column_to), (&rows, row_to)] {
+                    for &(len, stride) in &part.dims {
+                        dims.push(PackDim { len, from: stride * item, to });
+                        to *= len as isize;
+                    }
+                }
+                dims.reverse();
                 let position = row as isize * row_to + column as isize * column_to;
-                visit(self.offset + of_rows.offset + of_columns.offset, &dims, position as usize);
-                column += of_columns.len;
+                visit(self.offset + rows.offset + columns.offset, &dims, position as usize);
+                column += columns.len;
             }
-            row += of_rows.len;
+            row += rows.len;
         }
     }
 }
 
-/// Elements that a step reads and does not write.
-pub(crate) struct Input<'a>(StridedElements<'a>);
+/// The copy back from a tile.
+pub(super) fn back(dims: &[PackDim]) -> SmallVec<[PackDim; 12]> {
+    dims.iter().map(|dim| PackDim { from: dim.to, to: dim.from, ..*dim }).collect()
+}
+
+/// Elements that a reduction reads: the kept dimensions as columns, the reduced ones as rows.
+pub(crate) struct Input<'a> {
+    elements: StridedElements<'a>,
+    kept: usize,
+    columns: StridedDims<1>,
+    rows: StridedDims<1>,
+}
 
 impl<'a> Input<'a> {
-    /// Elements in step with the columns and rows of a loop; `None` if the step's output writes any of them.
-    ///
-    /// # Panics
-    /// If an element is outside the block.
-    pub(crate) fn new(
-        block: Block<'a>,
-        item: usize,
-        grids: (&'a [usize], &'a [usize]),
-        layout: (&'a [isize], isize),
-        output: &Output<'_>,
-    ) -> Option<Input<'a>> {
-        let elements = StridedElements::new(block, item, grids, layout);
-        let written = &output.elements;
-        let disjoint = |a: &Range<usize>, b: &Range<usize>| a.end <= b.start || b.end <= a.start;
-        let apart = elements.block.storage_start() != written.block.storage_start()
-            || disjoint(elements.block.range(), written.block.range())
-            || matches!((elements.layout(), written.layout()), (Some(own), Some(out))
-                if elements.item == written.item && own.overlap(&out) == Overlap::None);
-        apart.then_some(Input(elements))
+    /// Elements in step with a loop, of whose dimensions the first `kept` are kept.
+    pub(in crate::exec) fn new(elements: StridedElements<'a>, kept: usize) -> Input<'a> {
+        let ((columns, rows), (of_columns, of_rows)) =
+            (elements.sizes.split_at(kept), elements.strides.split_at(kept));
+        let (columns, rows) = (StridedDims::of(columns, of_columns), StridedDims::of(rows, of_rows));
+        Input { elements, kept, columns, rows }
     }
 
-    pub(in crate::exec) fn elements(&self) -> &StridedElements<'a> {
-        &self.0
-    }
-
-    /// The same without the last dimension of the columns: its first elements.
+    /// The same without the last of the kept dimensions: its first elements.
     ///
     /// # Panics
     /// If there is no such dimension, or no element.
     pub(in crate::exec) fn outer(&self) -> Input<'a> {
-        let StridedElements { ref block, columns: Steps { shape, strides }, .. } = self.0;
-        assert!(!shape.contains(&0));
-        let last = shape.len() - 1;
-        let columns = Steps { shape: &shape[..last], strides: &strides[..last] };
-        Input(StridedElements { block: block.reader(), columns, ..self.0 })
+        let StridedElements { ref block, sizes, strides, .. } = self.elements;
+        assert!(!sizes.contains(&0));
+        let (elements, kept) = (StridedElements { block: block.reader(), ..self.elements }, self.kept - 1);
+        let columns = StridedDims::of(&sizes[..kept], &strides[..kept]);
+        Input { elements, kept, columns, rows: self.rows.clone() }
     }
 
     /// Copies the elements of some columns of some rows to a tile.
@@ -198,33 +196,32 @@ impl<'a> Input<'a> {
     /// # Panics
     /// If columns or rows end outside the loop.
     pub(crate) fn load(&self, columns: Range<usize>, rows: StridedRange, order: LineOrder, tile: &mut [u8]) {
-        self.0.blocks(columns, rows, (order, tile.len()), |element, dims, position| {
+        let Input { elements, columns: of_columns, rows: of_rows, .. } = self;
+        let (columns, rows) = ((of_columns, columns), (of_rows, rows));
+        elements.blocks(columns, rows, (order, tile.len()), |element, dims, position| {
             let to = tile.as_mut_ptr().wrapping_add(position);
             // SAFETY: `blocks` visits elements inside the loop's grids, all of which have been seen in the
             // block, which is initialised and readable, and positions inside the tile, which is borrowed
-            // mutably and so apart from the block. The block keeps other operations from writing, and `new`
+            // mutably and so apart from the block. The block keeps other operations from writing, and `read`
             // has seen that this step's output, the only writable block of its range, writes other elements.
-            unsafe { pack(self.0.item, dims, self.0.address(element), to) };
+            unsafe { pack(elements.item, dims, elements.address(element), to) };
         });
     }
 
     /// The elements of the loop in the memory from the first one to the last one, if that is aligned and
     /// nothing between them is the output's either.
     pub(in crate::exec) fn slice(&self, output: &Output<'_>) -> Option<ElementSlice<'_>> {
-        let StridedElements { block, item, offset, reach, .. } = &self.0;
-        let written = &output.elements.block;
-        let apart = block.storage_start() != written.storage_start()
-            || block.range().end <= written.range().start
-            || written.range().end <= block.range().start;
+        let StridedElements { block, item, offset, reach, .. } = &self.elements;
+        let apart = self.elements.is_elsewhere(output.elements);
         // No elements need more than the alignment of f64.
         let is_aligned = block.storage_start().addr().get().is_multiple_of((*item).min(align_of::<f64>()));
         let [low, high] = reach.filter(|_| apart && is_aligned)?;
         let count = (high - low + 1) as usize;
-        debug_assert!(self.0.holds(low, count));
+        debug_assert!(self.elements.holds(low, count));
         // SAFETY: the first and the last element are in the block, which `StridedElements::new` has seen, and
         // so is the memory between them: initialised, readable, kept from other operations' writes by the
         // block, and not written by this step, whose output is in another range.
-        let bytes = unsafe { std::slice::from_raw_parts(self.0.address(low), count * item) };
+        let bytes = unsafe { std::slice::from_raw_parts(self.elements.address(low), count * item) };
         Some(ElementSlice { bytes, item: *item, first: offset - low })
     }
 
@@ -237,7 +234,7 @@ impl<'a> Input<'a> {
         rows: StridedRange,
         order: LineOrder,
     ) -> Option<(isize, isize)> {
-        let StridedElements { columns: of_columns, rows: of_rows, .. } = &self.0;
+        let Input { columns: of_columns, rows: of_rows, .. } = self;
         let columns = StridedRange::all(columns);
         let (line, along, lines, across) = match order {
             LineOrder::ByRow => (of_columns, columns, of_rows, rows),
@@ -245,46 +242,47 @@ impl<'a> Input<'a> {
         };
         let joined = along.count <= 1 || line.step(along) == Some(1);
         let step = joined.then(|| lines.step(across)).flatten()?;
-        Some((line.offset(along.first) + lines.offset(across.first), step))
+        let ([first], [of_lines]) = (line.offsets(along.first), lines.offsets(across.first));
+        Some((first + of_lines, step))
     }
 
     /// The offset of a column of a row from the loop's first element.
     pub(crate) fn offset(&self, column: usize, row: usize) -> isize {
-        self.0.columns.offset(column) + self.0.rows.offset(row)
+        self.columns.offsets(column)[0] + self.rows.offsets(row)[0]
     }
 }
 
 /// All elements that a step writes.
-pub(crate) struct Written<'a>(StridedElements<'a>);
+pub(crate) struct Written<'a>(StridedElements<'a>, StridedDims<1>);
 
 impl<'a> Written<'a> {
-    /// Elements in step with the columns of a loop.
+    /// Elements in step with a loop.
     ///
     /// # Panics
     /// If the block may not be written, an element is outside it, or elements share memory.
     pub(crate) fn new(
         block: Block<'a>,
         item: usize,
-        columns: &'a [usize],
-        strides: &'a [isize],
-        offset: isize,
+        layout: (&'a [usize], &'a [isize], isize),
     ) -> Written<'a> {
         assert!(block.is_writable());
-        let elements = StridedElements::new(block, item, (columns, &[]), (strides, offset));
+        let elements = StridedElements::new(block, item, layout);
+        let dims = StridedDims::of(elements.sizes, elements.strides);
         let layout = || elements.layout().expect("elements in a block have a layout");
-        assert!(elements.columns.is_nested() || layout().has_internal_overlap() == InternalOverlap::No);
-        Written(elements)
+        assert!(dims.is_nested() || layout().has_internal_overlap() == InternalOverlap::No);
+        Written(elements, dims)
     }
 
     /// Permission to write them.
     pub(crate) fn output(&mut self) -> Output<'_> {
-        Output { columns: 0..self.0.columns.numel(), elements: &self.0 }
+        Output { columns: 0..self.1.numel(), elements: &self.0, dims: &self.1 }
     }
 }
 
 /// Elements that a step writes: a range of the columns of its loop, which it has to itself.
 pub(crate) struct Output<'a> {
     elements: &'a StridedElements<'a>,
+    dims: &'a StridedDims<1>,
     columns: Range<usize>,
 }
 
@@ -292,8 +290,7 @@ impl<'a> Output<'a> {
     /// Whether a load of the step reads exactly what the step writes, element for element.
     pub(crate) fn is_same(&self, block: &Block<'_>, strides: &[isize], offset: isize) -> bool {
         block.storage_start() == self.elements.block.storage_start()
-            && strides == self.elements.columns.strides
-            && offset == self.elements.offset
+            && (strides, offset) == (self.elements.strides, self.elements.offset)
     }
 
     pub(in crate::exec) fn elements(&self) -> &'a StridedElements<'a> {
@@ -301,30 +298,16 @@ impl<'a> Output<'a> {
     }
 
     /// The columns that this part covers.
-    pub(crate) fn columns(&self) -> Range<usize> {
+    pub(in crate::exec) fn columns(&self) -> Range<usize> {
         self.columns.clone()
-    }
-
-    /// Two parts, the second from column `middle` on.
-    ///
-    /// # Panics
-    /// If `middle` is outside the part.
-    pub(crate) fn split(self, middle: usize) -> (Output<'a>, Output<'a>) {
-        assert!(self.columns.start <= middle && middle <= self.columns.end);
-        let left = Output { columns: self.columns.start..middle, ..self };
-        (left, Output { elements: self.elements, columns: middle..self.columns.end })
     }
 
     /// Parts of `columns` columns each, the last of what is left.
     pub(crate) fn parts(self, columns: usize) -> impl ExactSizeIterator<Item = Output<'a>> {
-        let Range { start, end } = self.columns();
-        let mut rest = Some(self);
-        (0..(end - start).div_ceil(columns)).map(move |index| {
-            let whole = rest.take().expect("every part but the last leaves a rest");
-            let middle = end.min(start + (index + 1) * columns);
-            let (part, others) = whole.split(middle);
-            rest = Some(others);
-            part
+        let Output { elements, dims, columns: Range { start, end } } = self;
+        (0..(end - start).div_ceil(columns)).map(move |part| {
+            let start = start + part * columns;
+            Output { elements, dims, columns: start..end.min(start + columns) }
         })
     }
 
@@ -334,20 +317,21 @@ impl<'a> Output<'a> {
     /// If the columns are not all in this part, or the tile is too short.
     pub(crate) fn store(&mut self, columns: Range<usize>, tile: &[u8]) {
         assert!(self.columns.start <= columns.start && columns.end <= self.columns.end);
-        let StridedElements { item, columns: steps, offset, .. } = self.elements;
-        if steps.is_dense() {
-            let (first, tile) = (offset + columns.start as isize, &tile[..columns.len() * item]);
+        let Output { elements, dims, .. } = *self;
+        if dims.is_dense() {
+            let first = elements.offset + columns.start as isize;
+            let tile = &tile[..columns.len() * elements.item];
             // SAFETY: as below; these columns are contiguous from the first one on.
-            unsafe { self.elements.address(first).copy_from_nonoverlapping(tile.as_ptr(), tile.len()) };
+            unsafe { elements.address(first).copy_from_nonoverlapping(tile.as_ptr(), tile.len()) };
             return;
         }
-        let row = StridedRange::all(0..1);
-        self.elements.blocks(columns, row, (LineOrder::ByRow, tile.len()), |element, dims, position| {
+        let one = (&StridedDims::of(&[], &[]), StridedRange::all(0..1));
+        elements.blocks((dims, columns), one, (LineOrder::ByRow, tile.len()), |element, dims, position| {
             let from = tile.as_ptr().wrapping_add(position);
             // SAFETY: as in `Input::load`, from the tile to memory. `Written::new` has seen that the block is
             // writable and that no two columns share memory; only this part touches its columns, inputs read
             // other elements, and `&mut self` keeps it to one access at a time.
-            unsafe { pack(self.elements.item, &back(dims), from, self.elements.address(element)) };
+            unsafe { pack(elements.item, &back(dims), from, elements.address(element)) };
         });
     }
 }
@@ -361,14 +345,14 @@ mod tests {
     /// index walk.
     #[test]
     fn a_tile_holds_the_elements_of_its_columns_and_rows() {
-        let (columns, rows) = ([2, 3], [5]);
+        let (columns, sizes) = ([2, 3], [2, 3, 5]);
         for item in [1, 2, 4, 8, 16] {
             let mut fresh = Fresh::zeroed(64 * item).unwrap();
             for (at, byte) in fresh.bytes_mut().iter_mut().enumerate() {
                 *byte = (at / item) as u8 ^ ((at % item) as u8) << 6;
             }
             let mut target = Fresh::zeroed(6 * item).unwrap();
-            let mut written = Written::new(target.block_mut(), item, &columns, &[3, 1], 0);
+            let mut written = Written::new(target.block_mut(), item, (&columns, &[3, 1], 0));
             let out = written.output();
             for strides in [
                 [15, 5, 1],
@@ -381,8 +365,9 @@ mod tests {
                 [20, 7, 1],
             ] {
                 let offset = if strides[0] < 0 { 40 } else { 2 };
-                let place = (&strides[..], offset);
-                let input = Input::new(fresh.block(), item, (&columns, &rows), place, &out).unwrap();
+                let read = (&sizes[..], &strides[..], offset);
+                let elements = StridedElements::read(fresh.block(), item, read, &out).unwrap();
+                let input = Input::new(elements, 2);
                 for column_range in [0..6, 1..5, 2..3, 4..4] {
                     let every_other = StridedRange { first: 1, step: 2, count: 2 };
                     for rows in [
@@ -431,10 +416,14 @@ mod tests {
     fn parts_of_an_output_write_their_own_columns() {
         let mut target = Fresh::zeroed(16).unwrap();
         let columns = [2, 4];
-        let mut written = Written::new(target.block_mut(), 1, &columns, &[1, 4], 0);
-        let (mut left, mut right) = written.output().split(3);
-        right.store(3..8, &[4, 5, 6, 7, 8]);
-        left.store(0..3, &[1, 2, 3]);
+        let mut written = Written::new(target.block_mut(), 1, (&columns, &[1, 4], 0));
+        let mut parts = written.output().parts(3);
+        let [mut first, mut second, mut third] = [(); 3].map(|()| parts.next().unwrap());
+        third.store(6..8, &[7, 8]);
+        first.store(0..3, &[1, 2, 3]);
+        second.store(3..6, &[4, 5, 6]);
+        assert!(parts.next().is_none());
+        drop(parts);
         assert_eq!(target.bytes()[..14], [1, 5, 0, 0, 2, 6, 0, 0, 3, 7, 0, 0, 4, 8]);
     }
 
@@ -442,15 +431,14 @@ mod tests {
     #[should_panic(expected = "not all in")]
     fn elements_outside_the_block_are_refused() {
         let mut target = Fresh::zeroed(16).unwrap();
-        Written::new(target.block_mut(), 4, &[4], &[1], 1);
+        Written::new(target.block_mut(), 4, (&[4], &[1], 1));
     }
 
     #[test]
     #[should_panic]
     fn a_part_does_not_write_beyond_itself() {
         let mut target = Fresh::zeroed(16).unwrap();
-        let mut written = Written::new(target.block_mut(), 1, &[16], &[1], 0);
-        let (mut left, _right) = written.output().split(8);
-        left.store(7..9, &[1, 2]);
+        let mut written = Written::new(target.block_mut(), 1, (&[16], &[1], 0));
+        written.output().parts(8).next().unwrap().store(7..9, &[1, 2]);
     }
 }

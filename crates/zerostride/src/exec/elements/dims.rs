@@ -1,6 +1,8 @@
 //! Owns the walk along strided dimensions: as few as there can be, for operands in step, in row-major order
 //! from any step on. It does not know memory, only offsets in it.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
 /// Dimensions with a stride for each of `N` operands, innermost first; neighbours that all operands walk with
@@ -65,6 +67,88 @@ impl<const N: usize> StridedDims<N> {
     }
 }
 
+/// Steps of a loop at even distances.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StridedRange {
+    pub(crate) first: usize,
+    pub(crate) step: usize,
+    pub(crate) count: usize,
+}
+
+impl StridedRange {
+    /// All steps of a range.
+    pub(crate) fn all(range: Range<usize>) -> StridedRange {
+        StridedRange { first: range.start, step: 1, count: range.len() }
+    }
+
+    /// The index after the last one's.
+    pub(in crate::exec) fn end(&self) -> usize {
+        if self.count == 0 { 0 } else { self.first + (self.count - 1) * self.step + 1 }
+    }
+}
+
+/// Steps that follow each other: some along a dimension, with all of those inside it.
+pub(in crate::exec) struct Part {
+    pub(in crate::exec) offset: isize,
+    pub(in crate::exec) len: usize,
+    /// The sizes and strides, innermost first.
+    pub(in crate::exec) dims: SmallVec<[(usize, isize); 4]>,
+}
+
+impl StridedDims<1> {
+    /// The dimensions of a loop, outermost first.
+    pub(crate) fn of(sizes: &[usize], strides: &[isize]) -> StridedDims<1> {
+        StridedDims::joined(sizes.iter().zip(strides).rev().map(|(&size, &stride)| (size, [stride])))
+    }
+
+    /// Some steps in row-major order, in as few parts as there can be.
+    pub(in crate::exec) fn parts(&self, range: StridedRange) -> SmallVec<[Part; 4]> {
+        let StridedRange { first: mut at, step, count: mut left } = range;
+        let mut parts = SmallVec::new();
+        while left > 0 {
+            let (mut dims, mut inside, mut rest) = (SmallVec::new(), 1, &self.0[..]);
+            // Dimensions that are there with all of their steps.
+            while let &[(size, [stride]), ref outer @ ..] = rest
+                && step == 1
+                && !outer.is_empty()
+                && at.is_multiple_of(inside * size)
+                && left / inside >= size
+            {
+                dims.push((size, stride));
+                (inside, rest) = (inside * size, outer);
+            }
+            let (size, [stride]) = rest.first().copied().unwrap_or((1, [0]));
+            let count = (left / inside).min((size - at / inside % size).div_ceil(step));
+            dims.push((count, stride * step as isize));
+            let ([offset], len) = (self.offsets(at), count * inside);
+            parts.push(Part { offset, len, dims });
+            at += len * step;
+            left -= len;
+        }
+        parts
+    }
+
+    /// The stride from one step of some to the next, if there is one.
+    pub(in crate::exec) fn step(&self, StridedRange { first, step, count }: StridedRange) -> Option<isize> {
+        let Some(&(size, [stride])) = self.0.first() else { return Some(0) };
+        let is_even = self.0.len() == 1 || first % size.max(1) + step * count.saturating_sub(1) < size;
+        is_even.then_some(stride * step as isize)
+    }
+
+    /// Whether steps are contiguous.
+    pub(in crate::exec) fn is_dense(&self) -> bool {
+        matches!(self.0[..], [] | [(_, [1])])
+    }
+
+    /// Whether each stride is longer than all steps inside it together, so that no two elements coincide.
+    pub(in crate::exec) fn is_nested(&self) -> bool {
+        let reach = self.0.iter().try_fold(0i128, |inside, &(size, [stride])| {
+            (stride as i128 > inside).then(|| inside + (size as i128 - 1) * stride as i128)
+        });
+        reach.is_some()
+    }
+}
+
 /// The offsets of steps, one after the other.
 pub(crate) struct Offsets<'a, const N: usize> {
     dims: &'a [(usize, [isize; N])],
@@ -115,5 +199,30 @@ mod tests {
         assert_eq!(StridedDims::joined([(3, [1]), (4, [3])]).get(), [(12, [1])]);
         assert_eq!(StridedDims::joined([(0, [1]), (2, [1])]).walk(0).count(), 0);
         assert_eq!(StridedDims::<1>::joined([]).walk(0).collect::<Vec<_>>(), [[0]]);
+    }
+
+    #[test]
+    fn parts_walk_in_row_major_order() {
+        let steps = StridedDims::of(&[2, 3, 4], &[100, 10, 1]);
+        let of_part = |part: Part| {
+            let walk = |steps: Vec<isize>, (len, stride): &(usize, isize)| -> Vec<isize> {
+                steps.iter().flat_map(|step| (0..*len as isize).map(move |at| step + at * stride)).collect()
+            };
+            let steps = part.dims.iter().rev().fold(vec![part.offset], walk);
+            assert_eq!(steps.len(), part.len);
+            steps
+        };
+        let all: Vec<isize> = (0..2)
+            .flat_map(|a| (0..3).flat_map(move |b| (0..4).map(move |c| 100 * a + 10 * b + c)))
+            .collect();
+        for start in 0..24 {
+            for end in start..=24 {
+                let parts = steps.parts(StridedRange::all(start..end));
+                assert!(parts.len() <= 5);
+                assert_eq!(parts.into_iter().flat_map(of_part).collect::<Vec<_>>(), all[start..end]);
+            }
+        }
+        let parts = StridedDims::of(&[], &[]).parts(StridedRange::all(0..1));
+        assert_eq!(parts.iter().map(|part| (part.offset, part.len)).collect::<Vec<_>>(), [(0, 1)]);
     }
 }

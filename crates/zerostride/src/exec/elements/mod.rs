@@ -8,12 +8,11 @@ mod dims;
 mod operand;
 #[allow(unsafe_code)]
 mod rows;
-mod steps;
 mod window;
 
-pub(in crate::exec) use access::{Input, LineOrder, Output, Written};
+pub(in crate::exec) use access::{Input, LineOrder, Output, StridedElements, Written};
 pub(crate) use dims::StridedDims;
+pub(in crate::exec) use dims::StridedRange;
 pub(in crate::exec) use operand::{Operand, Share, Writer};
 pub(in crate::exec) use rows::{ElementSlice, Feed, Scratch, Sink};
-pub(in crate::exec) use steps::{Steps, StridedRange};
-pub(in crate::exec) use window::Window;
+pub(in crate::exec) use window::{KeptFold, Window};

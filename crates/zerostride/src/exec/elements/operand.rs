@@ -9,9 +9,8 @@ use std::ptr;
 use smallvec::SmallVec;
 use zerostride_kernels::{Pack, PackDim, Tuning};
 
-use super::access::{Output, StridedElements};
+use super::access::{Output, StridedElements, back};
 use super::rows::{Feed, Rows, Scratch, Sink};
-use super::steps::back;
 use crate::exec::cache;
 use crate::plan::{Panel, RowForm, Walk};
 
@@ -56,11 +55,11 @@ pub(in crate::exec) struct Writer<'a>(Panels<'a>);
 
 impl<'a> Panels<'a> {
     fn new(elements: &'a StridedElements<'a>, walk: &'a Walk) -> Panels<'a> {
-        Panels { elements, walk, form: walk.form(elements.strides()), tile: Scratch::new(0), copy: None }
+        Panels { elements, walk, form: walk.form(elements.strides), tile: Scratch::new(0), copy: None }
     }
 
     fn item(&self) -> usize {
-        self.elements.item()
+        self.elements.item
     }
 
     /// The stride of a row that is read or written in place, in elements.
@@ -73,7 +72,7 @@ impl<'a> Panels<'a> {
     /// # Panics
     /// If the panel is not inside the loop.
     fn first(&self, panel: &Panel) -> isize {
-        assert!(panel.is_within(self.elements.shape()));
+        assert!(panel.is_within(self.elements.sizes));
         self.elements.element(&panel.start)
     }
 
@@ -81,7 +80,7 @@ impl<'a> Panels<'a> {
     fn rows(&self, panel: &Panel) -> Rows {
         let (across, steps) = self.walk.across();
         let len = if self.form == RowForm::Splat { 1 } else { panel.row() };
-        let step = self.elements.strides()[across] * (steps * self.item()) as isize;
+        let step = self.elements.strides[across] * (steps * self.item()) as isize;
         Rows { step, count: panel.rows(), bytes: len * self.item() }
     }
 
@@ -95,7 +94,7 @@ impl<'a> Panels<'a> {
     /// (`ALIASED_BYTES`).
     fn aliases_beside(&self, source: &Panels<'_>) -> bool {
         let (across, steps) = self.walk.across();
-        let apart = |panels: &Panels<'_>| panels.elements.strides()[across].unsigned_abs();
+        let apart = |panels: &Panels<'_>| panels.elements.strides[across].unsigned_abs();
         // A transposed copy keeps as many lines open as a line has elements: twice as many for bytes as for
         // two-byte elements.
         let aliased = if self.item() == 1 { ALIASED_BYTES / 2 } else { ALIASED_BYTES };
@@ -114,7 +113,7 @@ impl<'a> Panels<'a> {
     /// The distances of a panel's elements, in their memory and in the tile: from row to row, then inside a
     /// row.
     fn distances(&self, panel: &Panel) -> Distances {
-        let (item, strides) = (self.item(), self.elements.strides());
+        let (item, strides) = (self.item(), self.elements.strides);
         let (rows, tile_rows) = (self.rows(panel), self.tile_rows(panel));
         let mut dims = Distances::new();
         dims.push(PackDim { len: rows.count, from: rows.step, to: tile_rows.step });
@@ -143,7 +142,7 @@ impl<'a> Panels<'a> {
     /// If there is less.
     fn tile(&mut self, rows: &Rows) -> *mut u8 {
         if self.tile.bytes_mut().is_empty() {
-            self.tile = Scratch::new(self.walk.tile(self.elements.strides(), self.item()));
+            self.tile = Scratch::new(self.walk.tile(self.elements.strides, self.item()));
         }
         let before = rows.step.unsigned_abs() * rows.count.saturating_sub(1);
         self.tile.bytes_mut()[..before + rows.bytes].as_mut_ptr()
@@ -211,9 +210,9 @@ impl<'a> Share<'a> {
         walk: &'a Walk,
         grain: usize,
     ) -> impl ExactSizeIterator<Item = Share<'a>> {
-        let elements: &'a StridedElements<'a> = output.elements();
-        let panels = walk.count(elements.shape());
-        let numel: usize = elements.shape().iter().product();
+        let elements = output.elements();
+        let panels = walk.count(elements.sizes);
+        let numel: usize = elements.sizes.iter().product();
         let shares = (numel / grain.max(1)).clamp(1, panels);
         let border = move |share: usize| share * panels / shares;
         (0..shares).map(move |share| Share { elements, walk, numbers: border(share)..border(share + 1) })
@@ -239,7 +238,7 @@ impl<'a> Writer<'a> {
         let (own, numbers) = self.panels(share);
         // Rows lead to elements of the panel on the walk that has found them.
         assert!(operands.iter().all(|operand| ptr::eq(operand.panels.walk, own.walk)));
-        own.walk.panels(own.elements.shape(), numbers, |panel| {
+        own.walk.panels(own.elements.sizes, numbers, |panel| {
             // SAFETY: inputs read other elements than their step writes; what is the target's own is of the
             // same panel of a share that only this thread has, and `operands` is borrowed until the machine
             // is done.
@@ -276,7 +275,7 @@ impl<'a> Writer<'a> {
         let (own, numbers) = self.panels(share);
         let item = own.item();
         assert!(item == other.item() && ptr::eq(other.walk, own.walk));
-        let Ok(()) = own.walk.panels(own.elements.shape(), numbers, |panel| {
+        let Ok(()) = own.walk.panels(own.elements.sizes, numbers, |panel| {
             let (from, to) = (other.first(panel), own.first(panel));
             let (from, to) = (other.elements.address(from), own.elements.address(to));
             let copy = own.copy(panel, |dims| {

@@ -1,7 +1,10 @@
 //! Owns the part of a step that is run at a time: all of it, or some steps of its outermost dimension. It
 //! does not know what a step does.
 
+use std::cell::Cell;
+
 use smallvec::SmallVec;
+use zerostride_kernels::Fold;
 use zerostride_shape::Shape;
 
 /// The part of a step that is run.
@@ -16,12 +19,17 @@ pub(in crate::exec) struct Window<'a> {
     pub(in crate::exec) goes_on: bool,
     /// Whether enough other windows are run at the same time for all threads.
     pub(in crate::exec) one_of_many: bool,
+    /// The fold of the window before, if the step is a reduction that one thread runs.
+    pub(in crate::exec) fold: Option<&'a Cell<KeptFold>>,
 }
+
+/// A fold and the most results that it may be started for.
+pub(in crate::exec) type KeptFold = Option<(usize, Box<dyn Fold>)>;
 
 impl Window<'static> {
     /// All of a step.
     pub(in crate::exec) const ALL: Window<'static> =
-        Window { steps: None, moved: &[], read_next: false, goes_on: false, one_of_many: false };
+        Window { steps: None, moved: &[], read_next: false, goes_on: false, one_of_many: false, fold: None };
 }
 
 impl Window<'_> {

@@ -3,6 +3,7 @@
 //! does not choose the steps (`plan/rows.rs`, `plan/folded.rs`), nor know what a step does or how rows are
 //! accumulated (`kernels`).
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use smallvec::SmallVec;
@@ -11,7 +12,7 @@ use zerostride_ops::DType;
 
 use super::steps::{Slots, allocate, block, run_work};
 use crate::exec::body::{Compiled, LoadKind, Results};
-use crate::exec::elements::{Scratch, Window, Written};
+use crate::exec::elements::{KeptFold, Scratch, Window, Written};
 use crate::memory::{Access, Block, Fresh};
 use crate::plan::{FoldKind, FoldedStep, Group, Plan, Source, Step, Work};
 use crate::threads::{crew, num_threads};
@@ -105,7 +106,7 @@ fn store(fold: &mut dyn Fold, step: &Step, made: &FoldedStep, dtype: DType, bloc
     let mut results = Results::new(finish, count, finish.map_or(item, |finish| finish.loads[0].1));
     let finished = results.finished(count, |results| fold.finish(results))?;
     let (sizes, strides) = if shape.ndim() == 0 { (&[1][..], &[1][..]) } else { (&shape[..], &strides[..]) };
-    Written::new(block, item, sizes, strides, 0).output().store(0..count, finished);
+    Written::new(block, item, (sizes, strides, 0)).output().store(0..count, finished);
     Ok(())
 }
 
@@ -141,17 +142,14 @@ impl<'p> Run<'p> {
         self.plan.passes.buffers[buffer].slot
     }
 
+    /// The slot of what is written to a place.
+    fn slot_of(&self, place: usize) -> usize {
+        if place == TARGET { self.slot(self.plan.result()) } else { place }
+    }
+
     /// Where a step writes its result, whole: to a slot or the target.
     fn place(&self, output: usize) -> usize {
         if Some(output) == self.targeted { TARGET } else { self.slot(output) }
-    }
-
-    /// A block of so many rows of a step.
-    fn window<'m>(&self, rows: usize, (step, made): (&Step, &FoldedStep), moved: &'m [isize]) -> Window<'m> {
-        let is_kept = self.group.folded.kind == FoldKind::Kept;
-        let read_next = !is_kept || !self.plan.passes.results.contains(&step.output);
-        let steps = Some(rows * made.steps);
-        Window { steps, moved, read_next, goes_on: is_kept, one_of_many: self.one_of_many }
     }
 
     /// The first row and the number of rows of some lanes.
@@ -195,15 +193,13 @@ impl<'p> Run<'p> {
 fn copy_rows(
     blocks: &mut std::vec::IntoIter<Block<'_>>,
     (first, lanes): (usize, usize),
-    (row, item): (usize, usize),
+    row: usize,
     tile: &[u8],
 ) {
-    let elements = row / item;
-    let offset = |row: usize| (row * elements) as isize;
     let copy = |block: Block<'_>, first: usize, tile: &[u8]| {
-        let (sizes, strides) = ([tile.len() / row, elements], [offset(lanes), 1]);
-        let mut written = Written::new(block, item, &sizes, &strides, offset(first));
-        written.output().store(0..tile.len() / item, tile);
+        let (sizes, strides) = ([tile.len() / row, row], [(lanes * row) as isize, 1]);
+        let mut written = Written::new(block, 1, (&sizes, &strides, (first * row) as isize));
+        written.output().store(0..tile.len(), tile);
     };
     if let [block] = blocks.as_mut_slice() {
         return copy(block.again(), first, tile);
@@ -218,13 +214,15 @@ struct Worker {
     local: SmallVec<[Scratch; 4]>,
     /// The values of such rows that are reduced.
     values: Scratch,
+    /// What each step that reduces within rows goes on with.
+    kept: Vec<Cell<KeptFold>>,
 }
 
 impl Worker {
     fn new(run: &Run<'_>) -> Worker {
         let local = run.group.local.iter().map(|(_, row)| Scratch::new(row * run.block)).collect();
         let values = Scratch::new(run.group.folded_row_bytes() * run.block);
-        Worker { local, values }
+        Worker { local, values, kept: run.steps.iter().map(|_| Cell::default()).collect() }
     }
 
     fn run<'a>(
@@ -284,59 +282,54 @@ impl Worker {
         take: impl Fn(&mut dyn Fold, &[u8], usize),
     ) -> Result<()> {
         interrupt::check();
-        let Worker { local, values } = self;
+        let Worker { local, values, kept } = self;
         let Group { local: slots, folded, .. } = run.group;
-        let (made, lanes) = (&folded.steps, folded.kind.rows_apart());
-        let mut folds = part.folds.iter_mut();
-        for (step, made) in run.steps.iter().zip(made) {
+        let of_local = |slot: usize| slots.iter().position(|(own, _)| *own == slot);
+        // What the thread holds of the block of rows, by the place. All that is read of a place that the steps
+        // write is read here: elsewhere its rows have other numbers.
+        let mut held: SmallVec<[(usize, Block<'_>); 8]> = SmallVec::new();
+        held.extend(slots.iter().zip(&mut *local).map(|((slot, _), rows)| (*slot, rows.block_mut())));
+        for (place, rows) in &mut part.rows {
+            if let ([rows], None) = (rows.as_mut_slice(), of_local(run.slot_of(*place))) {
+                held.push((*place, rows.again().moved_to(0)));
+            }
+        }
+        let readers: SmallVec<[(usize, Block<'_>); 8]> =
+            held.iter().map(|(place, block)| (*place, block.reader())).collect();
+        let (mut folds, is_kept) = (part.folds.iter_mut(), folded.kind == FoldKind::Kept);
+        for ((step, made), kept) in run.steps.iter().zip(&folded.steps).zip(kept) {
             let moved: SmallVec<[isize; 8]> =
                 made.row_strides.iter().map(|stride| stride * first as isize).collect();
-            let dtype = made.dtype().unwrap_or(run.plan.passes.buffers[step.output].dtype);
-            let is_local = |slot: usize| slots.iter().any(|(own, _)| *own == slot);
-            {
-                // What the thread holds of the block of rows, by the place. All that is read of a place that
-                // the steps write is read here: elsewhere its rows have other numbers.
-                let mut held: SmallVec<[(usize, Block<'_>); 8]> = SmallVec::new();
-                held.extend(slots.iter().zip(&mut *local).map(|((slot, _), rows)| (*slot, rows.block_mut())));
-                for (place, rows) in &mut part.rows {
-                    if let ([rows], false) = (rows.as_mut_slice(), is_local(*place)) {
-                        held.push((*place, rows.again().moved_to(0)));
-                    }
-                }
-                let readers: SmallVec<[(usize, Block<'_>); 8]> =
-                    held.iter().map(|(place, block)| (*place, block.reader())).collect();
-                let read = |source: Source| {
-                    let slot = source.buffer().map(|buffer| run.slot(buffer));
-                    let own = readers.iter().find(|(place, _)| Some(*place) == slot);
-                    own.map_or_else(|| read(source), |(_, block)| block.reader())
-                };
-                let place = match run.slot(step.output) {
-                    slot if is_local(slot) => slot,
-                    _ => run.place(step.output),
-                };
-                let out = match made.results {
-                    Some(_) => values.block_mut(),
-                    None => {
-                        let own = held.iter_mut().find(|(own, _)| *own == place);
-                        own.expect("every result has memory").1.again()
-                    }
-                };
-                run_work(&made.work, &run.window(count, (step, made), &moved), read, (out, dtype))?;
-            }
-            if made.results.is_some() {
+            let window = Window {
+                steps: Some(count * made.steps),
+                moved: &moved,
+                read_next: !is_kept || !run.plan.passes.results.contains(&step.output),
+                goes_on: is_kept,
+                one_of_many: run.one_of_many,
+                fold: Some(kept),
+            };
+            let read = |source: Source| {
+                let slot = source.buffer().map(|buffer| run.slot(buffer));
+                let own = readers.iter().find(|(place, _)| Some(*place) == slot);
+                own.map_or_else(|| read(source), |(_, block)| block.reader())
+            };
+            if let Some(dtype) = made.dtype() {
+                run_work(&made.work, &window, read, (values.block_mut(), dtype))?;
                 let (fold, row) = (folds.next().expect("every reduction has a fold"), made.row_elements());
                 take(&mut **fold, &values.bytes_mut()[..count * row * dtype.item_size()], row);
-            } else if let Some(own) = slots.iter().position(|(own, _)| *own == run.slot(step.output))
-                && let Some((_, blocks)) =
-                    part.rows.iter_mut().find(|(place, _)| *place == run.place(step.output))
-            {
-                let row = slots[own].1;
-                copy_rows(
-                    blocks,
-                    (first, lanes),
-                    (row, dtype.item_size()),
-                    &local[own].bytes_mut()[..count * row],
-                );
+            } else {
+                let (slot, dtype) = (run.slot(step.output), run.plan.passes.buffers[step.output].dtype);
+                let place = of_local(slot).map_or(run.place(step.output), |_| slot);
+                let own = held.iter_mut().find(|(own, _)| *own == place).expect("every result has memory");
+                run_work(&made.work, &window, read, (own.1.again(), dtype))?;
+            }
+        }
+        drop((held, readers));
+        // What others read, too.
+        for (place, blocks) in &mut part.rows {
+            if let Some(own) = of_local(run.slot_of(*place)) {
+                let (row, lanes) = (slots[own].1, folded.kind.rows_apart());
+                copy_rows(blocks, (first, lanes), row, &local[own].bytes_mut()[..count * row]);
             }
         }
         Ok(())

@@ -11,7 +11,7 @@ use super::size::Size;
 use crate::Result;
 use crate::exec::body::{Compiled, LoadKind, Machine};
 use crate::exec::cache;
-use crate::exec::elements::{Input, Operand, Share, Window, Writer, Written};
+use crate::exec::elements::{Operand, Share, StridedElements, Window, Writer, Written};
 use crate::fork::OnceLock;
 use crate::memory::Block;
 use crate::plan::{Cost, Instruction, Load, Program, RowForm, Source, TILE_ELEMENTS, Walk};
@@ -42,7 +42,7 @@ pub(super) fn run<'a>(
     }
     let part = &looped(window.shape(shape));
     let item = dtype.item_size();
-    let mut written = Written::new(block, item, part, steps(strides), offset);
+    let mut written = Written::new(block, item, (part, steps(strides), offset));
     let mut out = written.output();
     // `None` stands for the elements that the step overwrites.
     let inputs = program.loads.iter().enumerate().map(|(index, load)| {
@@ -51,15 +51,16 @@ pub(super) fn run<'a>(
         if read_item == item && out.is_same(&block, strides, offset) {
             return None;
         }
-        let input = Input::new(block, read_item, (part, &[]), (strides, offset), &out);
-        Some(input.expect("what a step overwrites at other offsets has been copied first"))
+        let elements = StridedElements::read(block, read_item, (part, strides, offset), &out);
+        Some(elements.expect("what a step overwrites at other offsets has been copied first"))
     });
-    let inputs: SmallVec<[Option<Input<'_>>; 6]> = inputs.collect();
+    let inputs: SmallVec<[Option<StridedElements<'_>>; 6]> = inputs.collect();
     let in_place = inputs.iter().any(Option::is_none);
     let loops = program.kept.get(PreparedMap::default);
     let loops = if in_place { &loops.in_place } else { &loops.apart };
     // Windows are divided among threads by their caller.
-    let windows = window.steps.is_some();
+    let &Window { steps: rows, goes_on, .. } = window;
+    let windows = rows.is_some();
     let PreparedLoop { walk, compiled, cost } =
         loops.get_or_init(|| PreparedLoop::new(shape, program, strides, dtype, in_place, windows));
     let long = walk.form(steps(strides)) == RowForm::Dense
@@ -69,8 +70,15 @@ pub(super) fn run<'a>(
         true => Stores::Cached,
         false => cache::stores(cost.bytes(), part.numel() * item, long && !window.read_next),
     };
-    let ahead = |load| match window.steps {
-        Some(steps) if window.goes_on && cache::comes_from_memory(cost.bytes()) => from_window(load, steps),
+    // Operands of windows from an element to that of the next one; results of earlier steps are in cache.
+    //
+    // Measured on 2026-11-26 (Zen 3, one thread): softmax and layer normalisation of 4096 rows of 4096 f32 take
+    // 1.2 times as long without this and without the prefetch of what reductions read.
+    let windows_ahead = goes_on && cache::comes_from_memory(cost.bytes());
+    let ahead = |load: &Load| match rows {
+        Some(rows) if windows_ahead && matches!(load.source, Source::Leaf(_)) => {
+            (rows as isize).wrapping_mul(load.strides[0]).wrapping_mul(load.dtype.item_size() as isize)
+        }
         None if !in_place => {
             cache::prefetch_bytes(cost.bytes(), part.numel() * item, stores, is_of_streams(program)) as isize
         }
@@ -82,7 +90,7 @@ pub(super) fn run<'a>(
     let own = out.elements();
     let worker = || {
         let machine = Machine::new(compiled, TILE_ELEMENTS.max(walk.row()));
-        let elements = inputs.iter().map(|input| input.as_ref().map_or(own, Input::elements));
+        let elements = inputs.iter().map(|input| input.as_ref().unwrap_or(own));
         let operand = |(elements, load)| Operand::new(elements, walk, ahead(load), cost.bytes());
         let operands: SmallVec<[Operand<'_>; 6]> = elements.zip(&program.loads).map(operand).collect();
         (machine, operands, Writer::new(own, walk))
@@ -147,20 +155,6 @@ fn least_streamed(walk: &Walk, strides: &Strides, item: usize) -> usize {
 fn is_of_streams(program: &Program) -> bool {
     let is_stream = |load: &&Load| load.strides.iter().all(|&stride| stride != 0);
     program.loads.iter().filter(is_stream).nth(1).is_some()
-}
-
-/// Bytes from an element to that of the next window of so many steps, for operands; results of earlier steps
-/// are in cache.
-///
-/// Measured on 2026-11-26 (Zen 3, one thread): softmax and layer normalisation of 4096 rows of 4096 f32 take
-/// 1.2 times as long without this and without the prefetch of what reductions read.
-fn from_window(load: &Load, steps: usize) -> isize {
-    match load.source {
-        Source::Leaf(_) => {
-            (steps as isize).wrapping_mul(load.strides[0]).wrapping_mul(load.dtype.item_size() as isize)
-        }
-        Source::Buffer(_) => 0,
-    }
 }
 
 /// The shape of a loop, which has a dimension at least.

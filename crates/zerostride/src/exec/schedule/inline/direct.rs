@@ -21,7 +21,6 @@ const MANY_ROWS: usize = 16;
 /// An operation by rows.
 pub(super) struct Direct<const N: usize> {
     code: &'static Compiled,
-    row: &'static Row,
     cost: Cost,
     /// Elements of a row, then how many rows, then what leads from rows to rows.
     dims: StridedDims<N>,
@@ -54,15 +53,12 @@ impl<const N: usize> Direct<N> {
                 return None;
             }
         }
-        Some(Direct { code, row, cost, dims })
+        Some(Direct { code, cost, dims })
     }
 
-    /// Writes the result's elements; over those of the first operand, which have their dtype, if its storage
-    /// is `None`.
-    pub(super) fn run(&self, values: &[impl AsValue; N], storages: [Option<&[u8]>; N], out: &mut [u8]) {
-        let mut numbers = [[0; 16]; N];
-        let operands = self.row.slices(values, storages, &mut numbers);
-        let item = self.row.inferred.result.item_size();
+    /// Writes the result's elements; over those of the first operand, which have their dtype, if it is `None`.
+    pub(super) fn run(&self, operands: &[Option<ElementSlice<'_>>; N], out: &mut [u8]) {
+        let item = self.code.item;
         if self.cost.is_divided() {
             let (row, grain) = (self.dims.get()[0].0, self.cost.grain());
             // Whole rows, or a part of the only one.
@@ -70,15 +66,15 @@ impl<const N: usize> Direct<N> {
                 1 => grain.next_multiple_of(REGISTERS_BYTES),
                 _ => (grain / row).max(1) * row,
             };
-            share_out(self.cost, (out, item), part, |first, out| self.run_part(&operands, first, out));
+            share_out(self.cost, (out, item), part, |first, out| self.run_part(operands, first, out));
         } else {
-            self.run_part(&operands, 0, out);
+            self.run_part(operands, 0, out);
         }
     }
 
     /// Writes some of the result's elements, the first of which has that number.
     fn run_part(&self, operands: &[Option<ElementSlice<'_>>; N], mut first: usize, mut out: &mut [u8]) {
-        let item = self.row.inferred.result.item_size();
+        let item = self.code.item;
         let (row, kinds) = self.dims.get()[0];
         while !out.is_empty() {
             // A shift: a division would take as long as a hundred elements.

@@ -2,8 +2,7 @@
 //! number. It does not know what they are for.
 
 use smallvec::SmallVec;
-use zerostride_kernels::{pack_dense, store_scalar};
-use zerostride_ops::{DType, Scalar};
+use zerostride_kernels::pack_dense;
 
 use super::loops::Loops;
 use crate::exec::elements::{ElementSlice, StridedDims};
@@ -124,15 +123,6 @@ fn line<T: Copy>(
     for at in 0..len as isize {
         to[(to_first + at * to_step) as usize] = from[(first + at * step) as usize];
     }
-}
-
-/// Fills a tile with a number.
-pub(super) fn splat(number: Scalar, dtype: DType, tile: &mut [u8]) {
-    let mut bytes = [0; 16];
-    let item = dtype.item_size();
-    store_scalar(number, dtype, &mut bytes[..item]);
-    let dims = StridedDims::joined([(tile.len() / item, [0, 1])]);
-    copy(dims, ElementSlice { bytes: &bytes, item, first: 0 }, (tile, 0));
 }
 
 /// Room for the elements of one operand of the widest dtype.

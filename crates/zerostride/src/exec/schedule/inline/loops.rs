@@ -14,10 +14,10 @@ pub(super) struct Loops<const N: usize> {
     ndim: usize,
     pub(super) numel: usize,
     /// The dimensions of more than one element, innermost first, and how many they are.
-    lens: [usize; FEW_DIMS],
+    pub(super) lens: [usize; FEW_DIMS],
     count: usize,
     /// Each operand's strides along those, 0 where it is stretched.
-    strides: [[isize; FEW_DIMS]; N],
+    pub(super) strides: [[isize; FEW_DIMS]; N],
     /// Whether an operand's elements are contiguous in the result's order.
     pub(super) dense: [bool; N],
 }
@@ -113,19 +113,6 @@ impl<const N: usize> Loops<N> {
     #[inline]
     pub(super) fn are_rows(&self) -> bool {
         self.count <= 2 && self.dense.contains(&false)
-    }
-
-    /// Elements of a row.
-    #[inline]
-    pub(super) fn row(&self) -> usize {
-        self.lens[0]
-    }
-
-    /// An operand's steps from one element of a row to the next, and from one row to the next.
-    #[inline]
-    pub(super) fn steps(&self, operand: usize) -> [isize; 2] {
-        let [inner, outer, ..] = self.strides[operand];
-        [inner, outer]
     }
 
     /// As few dimensions as lead to the same elements.

@@ -27,7 +27,7 @@ use zerostride_ops::{Inferred, Op};
 use convert::convert;
 pub(crate) use copy::write as copy_into;
 use direct::Direct;
-use gather::{GATHERED_ELEMENTS, Tile, bytes, elements, in_order, splat};
+use gather::{GATHERED_ELEMENTS, Tile, bytes, elements, in_order};
 use loops::Loops;
 use row::Row;
 pub(super) use step::Step;
@@ -39,7 +39,7 @@ use crate::Tensor;
 use crate::exec::body::Compiled;
 use crate::exec::elements::ElementSlice;
 use crate::expr::{Expr, Kind};
-use crate::memory::{Fresh, Hazards, Reading};
+use crate::memory::{Fresh, Hazards, Reading, Storage};
 use crate::plan::Cost;
 use crate::threads::crew;
 use crate::{interrupt, num_threads};
@@ -47,18 +47,30 @@ use crate::{interrupt, num_threads};
 /// The operation's result.
 #[inline(always)]
 pub(crate) fn apply<const N: usize>(op: Op, values: &[impl AsValue; N]) -> Option<Tensor> {
-    let mut loops = Loops::single();
-    loops.walk(values)?;
-    Operation { row: Row::of(op, values)?, values, loops: &loops }.run()
+    operation(|| Row::of(op, values), values, None)?
 }
 
 /// Writes the operation's result to a tensor, perhaps the first operand, whose version counts it; `None` if
 /// nothing has been done.
 #[inline]
 pub(crate) fn apply_into<const N: usize>(op: Op, values: &[impl AsValue; N], target: &Tensor) -> Option<()> {
+    operation(|| Row::of(op, values), values, Some(target)).map(drop)
+}
+
+/// The result of an operation, unless it has been written to a target; `None` if nothing has been done.
+#[inline(always)]
+fn operation<V: AsValue, const N: usize>(
+    row: impl FnOnce() -> Option<&'static Row>,
+    values: &[V; N],
+    target: Option<&Tensor>,
+) -> Option<Option<Tensor>> {
     let mut loops = Loops::single();
     loops.walk(values)?;
-    Operation { row: Row::of(op, values)?, values, loops: &loops }.write(target)
+    let operation = Operation { row: row()?, values, loops: &loops };
+    match target {
+        Some(target) => operation.write(target).map(|()| None),
+        None => operation.run().map(Some),
+    }
 }
 
 /// The value of an expression of few elements; of more, if it is one operation on tensors and numbers, one
@@ -113,26 +125,12 @@ fn map<'v>(
 ) -> Option<Option<Tensor>> {
     let Kind::Map { op, operands, compute } = &expr.node().kind else { return None };
     let inferred = Inferred { compute: *compute, result: expr.meta().ok()?.dtype() };
+    let row = || Row::new(*op, inferred, operands.len());
     match operands.len() {
-        1 => operation(*op, inferred, [0].map(value), target),
-        2 => operation(*op, inferred, [0, 1].map(value), target),
-        3 => operation(*op, inferred, [0, 1, 2].map(value), target),
+        1 => operation(row, &[0].map(value), target),
+        2 => operation(row, &[0, 1].map(value), target),
+        3 => operation(row, &[0, 1, 2].map(value), target),
         _ => None,
-    }
-}
-
-fn operation<const N: usize>(
-    op: Op,
-    inferred: Inferred,
-    values: [Value<'_>; N],
-    target: Option<&Tensor>,
-) -> Option<Option<Tensor>> {
-    let mut loops = Loops::single();
-    loops.walk(&values)?;
-    let operation = Operation { row: Row::new(op, inferred, N)?, values: &values, loops: &loops };
-    match target {
-        Some(target) => operation.write(target).map(|()| None),
-        None => operation.run().map(Some),
     }
 }
 
@@ -163,10 +161,12 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
     /// the first operand.
     fn write(&self, target: &Tensor) -> Option<()> {
         let Operation { row, values, loops } = *self;
-        let is_target = |tensor: &Tensor| {
-            ptr::eq(tensor, target) || tensor.shares_storage(target) && tensor.layout() == target.layout()
-        };
-        let over = values[0].value().tensor().is_some_and(is_target);
+        // Of operands on the target's memory, whether they are the target.
+        let on_target = values.each_ref().map(|value| {
+            let own = value.value().tensor().filter(|own| own.shares_storage(target))?;
+            Some(ptr::eq(own, target) || own.layout() == target.layout())
+        });
+        let over = on_target[0] == Some(true);
         let in_order = if over { loops.dense[0] } else { target.is_contiguous() };
         if loops.sizes() != target.shape() || row.inferred.result != target.dtype() || !in_order {
             return None;
@@ -174,9 +174,11 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
         let route = self.route()?;
         // What else is on the target's memory is read before that is written, or refused: the plan sees to
         // that.
-        let is_apart =
-            |own: &Tensor| is_target(own) || !own.shares_storage(target) && !own.meets_elsewhere(target);
-        if !values.iter().filter_map(|value| value.value().tensor()).all(is_apart) {
+        let is_apart = |(value, on_target): (&V, Option<bool>)| {
+            let meets = |own: &Tensor| own.meets_elsewhere(target);
+            on_target.unwrap_or_else(|| !value.value().tensor().is_some_and(meets))
+        };
+        if !values.iter().zip(on_target).all(is_apart) {
             return None;
         }
         let writes_in_place = match route {
@@ -187,7 +189,7 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
         };
         if !writes_in_place {
             // An operation that refuses some value has written nothing.
-            let versions = || values.each_ref().map(|value| value.value().version());
+            let versions = || values.each_ref().map(|value| value.value().storage().map(Storage::version));
             let before = versions();
             let result = self.compute(&route)?;
             return overwrite(target, result.bytes(), || versions() == before);
@@ -266,48 +268,38 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
         tiles: &mut [Tile],
     ) -> Option<()> {
         let Operation { row, values, loops } = *self;
+        let mut numbers = [[0; 16]; N];
+        let slices = row.slices(values, storages, &mut numbers);
         match route {
             Route::Strided(kernel) => {
-                let (mut numbers, mut operands) =
-                    ([[0; 16]; N], [Strided { bytes: &[], first: 0, steps: [0; 2] }; N]);
-                let slices = row.slices(values, storages, &mut numbers);
+                let mut operands = [Strided { bytes: &[], first: 0, steps: [0; 2] }; N];
                 for (index, operand) in operands.iter_mut().enumerate() {
                     let ElementSlice { bytes, first, .. } = slices[index]?;
-                    *operand = Strided { bytes, first, steps: loops.steps(index) };
+                    let [inner, outer, ..] = loops.strides[index];
+                    *operand = Strided { bytes, first, steps: [inner, outer] };
                 }
-                kernel(&operands, loops.row(), out);
+                kernel(&operands, loops.lens[0], out);
             }
-            Route::Gathered => self.fill(storages, out, tiles)?,
+            Route::Gathered => self.fill(&slices, out, tiles)?,
             Route::Copied(code) => {
-                let mut numbers = [[0; 16]; N];
-                let slices = row.slices(values, storages, &mut numbers);
                 let load = |operand: usize| in_order(slices[operand]?, loops, operand);
                 step::run_in_order(code, (0..N).map(load), out)?.ok()?;
             }
-            Route::Direct(direct) => direct.run(values, storages, out),
+            Route::Direct(direct) => direct.run(&slices, out),
         }
         Some(())
     }
 
     /// Computes the result's elements at once, of contiguous elements or copies of a few.
     #[inline(always)]
-    fn fill(&self, storages: [Option<&[u8]>; N], out: &mut [u8], tiles: &mut [Tile]) -> Option<()> {
+    fn fill(&self, slices: &[Option<ElementSlice<'_>>; N], out: &mut [u8], tiles: &mut [Tile]) -> Option<()> {
         let Operation { row, values, loops } = *self;
         let compute = row.inferred.compute;
         let mut inputs = [&[][..]; N];
         let tiles = tiles.as_chunks_mut::<2>().0;
         for (operand, ([tile, other], input)) in tiles.iter_mut().zip(&mut inputs).enumerate() {
-            let value = values[operand].value();
-            if let Some(number) = value.number() {
-                let tile = bytes(tile, loops.numel * compute.item_size());
-                splat(number, compute, tile);
-                *input = tile;
-                continue;
-            }
-            let dtype = value.typed()?.dtype;
-            let (bytes_of, first) = (storages[operand]?, value.layout()?.offset());
-            let slice = ElementSlice { bytes: bytes_of, item: dtype.item_size(), first };
-            *input = elements(slice, loops, operand, tile);
+            *input = elements(slices[operand]?, loops, operand, tile);
+            let dtype = row.dtype(operand, values[operand].value())?;
             if dtype != compute {
                 let converted = bytes(other, loops.numel * compute.item_size());
                 convert(dtype, compute, input, converted);

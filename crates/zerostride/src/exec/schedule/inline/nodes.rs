@@ -50,6 +50,7 @@ pub(super) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
 }
 
 /// The nodes of an expression, each after its operands.
+#[derive(Default)]
 struct NodeOrder<'a> {
     nodes: SmallVec<[&'a Expr; MOST_NODES]>,
     /// The tensors that are read, and how often they had been written to before.
@@ -66,13 +67,7 @@ impl<'a> NodeOrder<'a> {
     /// The order of an expression; `None` where there is too much to do, or a node of a kind that is not
     /// evaluated here.
     fn of(expr: &'a Expr) -> Option<NodeOrder<'a>> {
-        let mut order = NodeOrder {
-            nodes: SmallVec::new(),
-            leaves: SmallVec::new(),
-            visited: 0,
-            handed: 0,
-            most: PLANNED_BYTES,
-        };
+        let mut order = NodeOrder { most: PLANNED_BYTES, ..NodeOrder::default() };
         if !is_computed(expr) {
             return None;
         }

@@ -9,12 +9,11 @@ use zerostride_shape::Layout;
 use super::convert::convert;
 use super::{Value, reading};
 use crate::Tensor;
-use crate::exec::body::{FoldForm, Grid, widest};
 use crate::exec::elements::StridedDims;
 use crate::exec::schedule::size::Size;
 use crate::expr::{Expr, Kind};
 use crate::memory::Fresh;
-use crate::plan::Cost;
+use crate::plan::{Cost, FoldForm, Grid, widest};
 
 /// The most bytes of elements that are copied or converted so that they can be reduced.
 const COPIED_BYTES: usize = 64 << 10;

@@ -110,18 +110,25 @@ impl Row {
         if operands > MOST_OPERANDS { None } else { self.codes.get_or_init(make)[splats].as_deref() }
     }
 
-    /// Whether values are numbers, or of the dtypes in which code reads operands.
+    /// The dtype in which an operand's elements are there: a number's are as code reads them.
     #[inline(always)]
-    pub(super) fn reads<const N: usize>(&self, values: &[impl AsValue; N]) -> bool {
-        let is_read = |(operand, value): (usize, Value<'_>)| {
-            value.number().is_some()
-                || value.typed().is_some_and(|typed| typed.dtype == read(self.op, self.inferred, operand))
-        };
-        values.iter().map(AsValue::value).enumerate().all(is_read)
+    pub(super) fn dtype(&self, operand: usize, value: Value<'_>) -> Option<DType> {
+        match value {
+            Value::Number(_) => Some(read(self.op, self.inferred, operand)),
+            value => Some(value.typed()?.dtype),
+        }
     }
 
-    /// The elements of operands as chains and strided kernels read them, numbers among them; none of a tensor
-    /// without a storage.
+    /// Whether all values are there in the dtypes in which code reads operands.
+    #[inline(always)]
+    pub(super) fn reads<const N: usize>(&self, values: &[impl AsValue; N]) -> bool {
+        let is_read = |(operand, value): (usize, &_)| {
+            self.dtype(operand, AsValue::value(value)) == Some(read(self.op, self.inferred, operand))
+        };
+        values.iter().enumerate().all(is_read)
+    }
+
+    /// The elements of operands, numbers among them; none of a tensor without a storage.
     #[inline(always)]
     pub(super) fn slices<'a, const N: usize>(
         &self,
@@ -131,7 +138,8 @@ impl Row {
     ) -> [Option<ElementSlice<'a>>; N] {
         let mut slices = [None; N];
         for (operand, (slice, bytes)) in slices.iter_mut().zip(numbers).enumerate() {
-            let (value, dtype) = (values[operand].value(), read(self.op, self.inferred, operand));
+            let value = values[operand].value();
+            let Some(dtype) = self.dtype(operand, value) else { continue };
             let item = dtype.item_size();
             *slice = match value.number() {
                 Some(number) => {

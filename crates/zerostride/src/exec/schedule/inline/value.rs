@@ -79,12 +79,6 @@ impl<'a> Value<'a> {
         self.tensor().map(|tensor| &**tensor.storage())
     }
 
-    /// How often a tensor has been written to.
-    #[inline(always)]
-    pub(super) fn version(&self) -> Option<u64> {
-        self.storage().map(Storage::version)
-    }
-
     /// Whether a tensor has been written to since it was captured.
     #[inline(always)]
     pub(super) fn has_changed(&self) -> bool {

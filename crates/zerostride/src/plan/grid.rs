@@ -1,13 +1,10 @@
-//! Owns how elements that are reduced are handed to a fold: the strides of their grid, and the form that
-//! follows. It does not know where the elements are (`reduce.rs`, `fold.rs`, `inline/reduce.rs`), nor how
-//! they are reduced (`kernels`).
+//! Owns the form of loops that reduce: how elements are handed to a fold, which follows from the strides of
+//! their grid. It does not know where the elements are, nor who hands them on (`exec/body/fold.rs`).
 
-use std::ops::Range;
-
-use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, Reducer, lane_rows, lanes};
+use zerostride_kernels::{LEAF_ELEMENTS, ReducePanel, Reducer, lanes};
 use zerostride_ops::{DType, Reduction};
 
-use crate::plan::FEW_RESULTS;
+use super::program::FEW_RESULTS;
 
 /// Elements of short rows that are worth reading in place, row by row.
 const ACROSS_ELEMENTS: usize = 2048;
@@ -25,14 +22,14 @@ const NARROW_RESULTS: usize = 64;
 const DIVIDED_LEAVES: usize = 4;
 
 /// The most rows of a lane in a leaf.
-pub(in crate::exec) const LANE_ROWS: usize = 128;
+pub(crate) const LANE_ROWS: usize = 128;
 
 /// Elements of a result from which on they are worth a pass, where their order makes no difference.
 const LONG_ELEMENTS: usize = 16;
 
 /// How the elements of a block of results are handed to a fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::exec) enum FoldForm {
+pub(crate) enum FoldForm {
     /// Row by row, those of a lane after the other.
     Across,
     /// Leaf by leaf, the rows of a leaf being next to each other, and the results of a row.
@@ -44,7 +41,7 @@ pub(in crate::exec) enum FoldForm {
 impl FoldForm {
     /// The panel of a block's elements, with the strides from a result's elements to those of the next, and
     /// from one of a result's elements to its next, unless the results of a row are contiguous.
-    pub(in crate::exec) fn panel(
+    pub(crate) fn panel(
         self,
         rows: usize,
         columns: usize,
@@ -62,29 +59,29 @@ impl FoldForm {
 
 /// The elements of a reduction as rows, one for each reduced index, and columns, one for each result.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::exec) struct Grid {
+pub(crate) struct Grid {
     /// Neighbouring results, and all of them.
-    pub(in crate::exec) inner: usize,
-    pub(in crate::exec) results: usize,
+    pub(crate) inner: usize,
+    pub(crate) results: usize,
     /// The most columns that are worth reading before the next row.
-    pub(in crate::exec) widest: usize,
+    pub(crate) widest: usize,
     /// Reduced elements of each.
-    pub(in crate::exec) count: usize,
+    pub(crate) count: usize,
     /// Whether they have the same result in any order.
-    pub(in crate::exec) any_order: bool,
+    pub(crate) any_order: bool,
     /// Whether a fold takes results of a few dozen contiguous elements each.
-    pub(in crate::exec) lines: bool,
+    pub(crate) lines: bool,
     /// Whether elements of other results are between a row of neighbours and their next row.
-    pub(in crate::exec) interleaved: bool,
+    pub(crate) interleaved: bool,
     /// The stride from a result's elements to those of the next.
-    pub(in crate::exec) column_step: isize,
+    pub(crate) column_step: isize,
     /// The stride from one reduced element to the next, if there is one.
-    pub(in crate::exec) row_step: Option<isize>,
+    pub(crate) row_step: Option<isize>,
 }
 
 impl Grid {
     /// Elements of a dtype, of which so many are reduced to each result.
-    pub(in crate::exec) fn new(
+    pub(crate) fn new(
         reducer: &Reducer,
         (dtype, count): (DType, usize),
         (inner, results): (usize, usize),
@@ -106,7 +103,7 @@ impl Grid {
 
     /// The form of elements whose rows are closer in memory than their columns (`across`) or not, and which
     /// may be read in place or not.
-    pub(in crate::exec) fn form(&self, across: bool, in_place: bool) -> FoldForm {
+    pub(crate) fn form(&self, across: bool, in_place: bool) -> FoldForm {
         let joined = in_place && self.row_step == Some(self.inner as isize);
         let lines = self.lines && self.inner >= LONG_ELEMENTS;
         let alone = if in_place {
@@ -132,38 +129,8 @@ impl Grid {
         if are_divided && !self.any_order { NARROW_RESULTS.max(self.widest / 4) } else { NARROW_RESULTS }
     }
 
-    /// Hands a fold some rows of the elements of neighbouring results: elements of `bytes`, `item` bytes
-    /// each, of which `begin` says the first of a row.
-    pub(in crate::exec) fn take(
-        &self,
-        fold: &mut dyn Fold,
-        (form, columns): (FoldForm, usize),
-        (bytes, item): (&[u8], usize),
-        rows: Range<usize>,
-        begin: impl Fn(usize) -> usize,
-    ) {
-        if form != FoldForm::Across {
-            let row_step = self.row_step.map_or(1, isize::unsigned_abs);
-            let panel = form.panel(rows.len(), columns, self.column_step.unsigned_abs(), row_step);
-            return fold.leaves(&bytes[begin(rows.start) * item..], &panel, rows.start);
-        }
-        let mut begins = [0; LANE_ROWS];
-        let mut take = |first: usize, count: usize, step: usize| {
-            let begins = &mut begins[..count];
-            begins.iter_mut().enumerate().for_each(|(row, at)| *at = begin(first + row * step));
-            fold.rows(bytes, begins, first, true);
-        };
-        if self.any_order {
-            // In the order of memory.
-            rows.clone().step_by(LANE_ROWS).for_each(|first| take(first, LANE_ROWS.min(rows.end - first), 1));
-        } else {
-            let step = lanes(self.count);
-            lane_rows(self.count, rows).for_each(|(first, count)| take(first, count, step));
-        }
-    }
-
     /// Whether a fold reads elements in place.
-    pub(in crate::exec) fn is_direct(&self, form: FoldForm) -> bool {
+    pub(crate) fn is_direct(&self, form: FoldForm) -> bool {
         self.count > 0
             && match form {
                 // Short rows are joined in tiles.
@@ -184,6 +151,6 @@ impl Grid {
 
 /// The most results, of elements of so many bytes, that are worth reading before the next row. Moments take
 /// more room than elements.
-pub(in crate::exec) fn widest(op: Reduction, item: usize) -> usize {
+pub(crate) fn widest(op: Reduction, item: usize) -> usize {
     if op == Reduction::Var { ROW_BYTES / 4 / item } else { ROW_BYTES / item }
 }

@@ -1,0 +1,160 @@
+//! Owns the walk of a reduction: the order of its dimensions, which results lie side by side, and how large
+//! blocks and tiles are. It does not run it (`exec/body/reduce.rs`).
+
+use smallvec::SmallVec;
+use zerostride_kernels::{LEAF_ELEMENTS, Reducer};
+use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims, turn_dims};
+
+use super::grid::{FoldForm, Grid, LANE_ROWS};
+use super::lower::slices;
+use super::program::{GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS};
+use crate::num_threads;
+
+/// Rows of a tile, where the rows of operands are contiguous and results are combined row by row.
+const TILE_ROWS: usize = 16;
+
+/// Elements from which on lines of them are read in place: shorter ones are joined in tiles first, unless
+/// they are contiguous as a whole.
+pub(crate) const SHORT_LINE_ELEMENTS: usize = 128;
+
+/// Results that a thread's share of them is a multiple of.
+const SHARE_RESULTS: usize = 128;
+
+/// The strides of a load.
+type LoadStrides = SmallVec<[isize; 8]>;
+
+/// The walk over a window of kept dimensions of certain sizes, wherever it begins.
+pub(crate) struct ReduceWalk {
+    /// Kept dimensions in the order of the operands' strides, as few as there can be for these, and how many
+    /// they are; then reduced ones.
+    pub(crate) sizes: SmallVec<[usize; 8]>,
+    pub(crate) kept: usize,
+    /// The kept dimensions as they are for results, and their strides.
+    pub(crate) results: Shape,
+    pub(crate) out: Strides,
+    /// The first result.
+    pub(crate) first: isize,
+    /// The first element of each load, from the one it has in the program, and its strides: kept dimensions,
+    /// then reduced ones.
+    pub(crate) loads: Vec<(isize, LoadStrides)>,
+    /// The elements of the first load.
+    pub(crate) grid: Grid,
+    /// Whether all elements that are reduced to one result are the same.
+    pub(crate) repeats: bool,
+    /// Whether the elements are those of the only load.
+    pub(crate) is_load: bool,
+    /// Whether some load's rows are closer in memory than its columns, or each result's elements are the
+    /// same.
+    across: bool,
+}
+
+impl ReduceWalk {
+    /// The walk over a window whose kept dimensions have the sizes `part`.
+    pub(crate) fn new(reducer: &Reducer, (part, reduced): (&Shape, &Shape), program: &Program) -> ReduceWalk {
+        // Results in the order of the operands' strides, and forwards, whatever order they are wanted in.
+        let step = contiguous_strides(part);
+        let of_kept = program.loads.iter().map(|load| &load.strides[..part.ndim()]);
+        let strides: Vec<&[isize]> = of_kept.chain([&step[..]]).collect();
+        let (turned, firsts) = turn_dims(part, &strides);
+        let (ordered, strides) = order_dims(part, &slices(&turned));
+        let strides = slices(&strides);
+        let (of_results, of_loads) = strides.split_last().expect("results have strides");
+        let (kept, strides) = coalesce(&ordered, of_loads);
+        let (results, out) = coalesce(&ordered, &[of_results]);
+        let whole = |((load, strides), &first): ((&Load, &Strides), &isize)| {
+            (first, strides.iter().chain(&load.strides[part.ndim()..]).copied().collect())
+        };
+        let loads: Vec<(isize, LoadStrides)> =
+            program.loads.iter().zip(&strides).zip(&firsts).map(whole).collect();
+        let (first, out) = (firsts[program.loads.len()], out[0].clone());
+        let of_loads: Vec<&[isize]> = loads.iter().map(|(_, strides)| strides.as_slice()).collect();
+        let repeats = of_loads.iter().all(|strides| strides[kept.ndim()..].iter().all(|&stride| stride == 0));
+        let is_across = |strides: &&[isize]| {
+            let [column, _, row] = steps(strides, &kept);
+            // One element for all that are reduced to a result suits both.
+            row != Some(0) && (column == Some(1) || is_nearer(column, row))
+        };
+        let across = repeats || of_loads.iter().any(is_across);
+        let [column, outer, row] = of_loads.first().map_or([None; 3], |strides| steps(strides, &kept));
+        let is_even = reduced.ndim() <= 1 && !of_loads.is_empty();
+        let steps = (column.unwrap_or(1), is_even.then(|| row.unwrap_or(1)));
+        let elements = (program.dtypes[program.result], reduced.numel());
+        let results_of = (kept.last().copied().unwrap_or(1), kept.numel());
+        let grid = Grid::new(reducer, elements, results_of, steps, is_nearer(outer, row));
+        let sizes = kept.iter().chain(&**reduced).copied().collect();
+        let kept = kept.ndim();
+        let is_load = matches!(program.instructions[program.result], Instruction::Load(0));
+        ReduceWalk { sizes, kept, results, out, first, loads, grid, repeats, is_load, across }
+    }
+
+    /// How elements are handed to a fold that are read in place, or not.
+    pub(crate) fn form(&self, in_place: bool) -> FoldForm {
+        self.grid.form(self.across, in_place)
+    }
+
+    /// Results of a block, where so many elements are worth a thread.
+    pub(crate) fn columns(&self, form: FoldForm, direct: bool, grain: usize) -> usize {
+        let Grid { inner, results, widest, count, .. } = self.grid;
+        match form {
+            // All threads have columns, of a few cache lines at least. Moments take more room than elements.
+            FoldForm::Across if direct => {
+                let threads = (results.saturating_mul(count) / grain).clamp(1, num_threads());
+                let share = inner.div_ceil(threads).next_multiple_of(SHARE_RESULTS);
+                share.min(widest).min(inner)
+            }
+            FoldForm::Along if direct => {
+                let area = grain.min(GRAIN_ELEMENTS);
+                (area / count.min(area)).clamp(1, inner)
+            }
+            _ => self.tile_columns(form),
+        }
+    }
+
+    /// Results of a tile.
+    fn tile_columns(&self, form: FoldForm) -> usize {
+        let Grid { inner, results, count, .. } = self.grid;
+        match form {
+            FoldForm::Across => results.min(REDUCED_TILE_ELEMENTS / count.clamp(1, self.tile_rows(form, 1))),
+            FoldForm::Narrow => inner,
+            FoldForm::Along => (REDUCED_TILE_ELEMENTS / count.min(REDUCED_TILE_ELEMENTS)).clamp(1, results),
+        }
+    }
+
+    /// The most rows of a tile of so many results: of a lane, all that there are unless operands' rows are
+    /// contiguous; else whole leaves.
+    pub(crate) fn tile_rows(&self, form: FoldForm, columns: usize) -> usize {
+        match form {
+            FoldForm::Across if self.across => TILE_ROWS,
+            FoldForm::Across => LANE_ROWS,
+            FoldForm::Narrow | FoldForm::Along => {
+                (REDUCED_TILE_ELEMENTS / columns / LEAF_ELEMENTS).max(1) * LEAF_ELEMENTS
+            }
+        }
+    }
+
+    /// Whether a load is read once for a line of its tiles: where its elements are the same all along, and
+    /// lines are long. A load that is the value itself is wanted as it is.
+    pub(crate) fn is_splat(&self, load: usize) -> bool {
+        let form = self.form(false);
+        let line = match form {
+            FoldForm::Across => self.tile_columns(form),
+            FoldForm::Narrow => 1,
+            FoldForm::Along => self.grid.count,
+        };
+        let (of_columns, of_rows) = self.loads[load].1.split_at(self.kept);
+        let along = if form == FoldForm::Along { of_rows } else { of_columns };
+        line >= SHORT_LINE_ELEMENTS && !self.is_load && along.iter().all(|&stride| stride == 0)
+    }
+}
+
+/// The strides of a load along the last kept dimension and the one before, and along the last reduced one.
+fn steps(strides: &[isize], kept: &Shape) -> [Option<isize>; 3] {
+    let (kept, reduced) = strides.split_at(kept.ndim());
+    let mut kept = kept.iter().rev().copied();
+    [kept.next(), kept.next(), reduced.last().copied()]
+}
+
+/// Whether one step leads elsewhere, but less far than another.
+fn is_nearer(one: Option<isize>, other: Option<isize>) -> bool {
+    matches!((one, other), (Some(one), Some(other)) if one != 0 && one.unsigned_abs() < other.unsigned_abs())
+}
