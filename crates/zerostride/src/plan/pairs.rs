@@ -1,5 +1,5 @@
-//! Owns the recognition of reductions over pairs of rows and columns, as of squared distances. It does not run
-//! them (`exec/body/pairwise.rs`), nor know how a block of them is reduced (`kernels`).
+//! Owns the recognition of reductions over pairs of rows and columns, as of squared distances. It does not
+//! run them (`exec/body/pairwise.rs`), nor know how a block of them is reduced (`kernels`).
 
 use zerostride_kernels::{Pairwise, Term};
 use zerostride_ops::{DType, Op, Reduction};

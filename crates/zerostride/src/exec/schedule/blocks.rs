@@ -285,8 +285,8 @@ impl Worker {
         let Worker { local, values, kept } = self;
         let Group { local: slots, folded, .. } = run.group;
         let of_local = |slot: usize| slots.iter().position(|(own, _)| *own == slot);
-        // What the thread holds of the block of rows, by the place. All that is read of a place that the steps
-        // write is read here: elsewhere its rows have other numbers.
+        // What the thread holds of the block of rows, by the place. All that is read of a place that the
+        // steps write is read here: elsewhere its rows have other numbers.
         let mut held: SmallVec<[(usize, Block<'_>); 8]> = SmallVec::new();
         held.extend(slots.iter().zip(&mut *local).map(|((slot, _), rows)| (*slot, rows.block_mut())));
         for (place, rows) in &mut part.rows {

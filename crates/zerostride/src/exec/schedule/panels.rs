@@ -72,8 +72,8 @@ pub(super) fn run<'a>(
     };
     // Operands of windows from an element to that of the next one; results of earlier steps are in cache.
     //
-    // Measured on 2026-11-26 (Zen 3, one thread): softmax and layer normalisation of 4096 rows of 4096 f32 take
-    // 1.2 times as long without this and without the prefetch of what reductions read.
+    // Measured on 2026-11-26 (Zen 3, one thread): softmax and layer normalisation of 4096 rows of 4096 f32
+    // take 1.2 times as long without this and without the prefetch of what reductions read.
     let windows_ahead = goes_on && cache::comes_from_memory(cost.bytes());
     let ahead = |load: &Load| match rows {
         Some(rows) if windows_ahead && matches!(load.source, Source::Leaf(_)) => {

@@ -56,7 +56,8 @@ impl<const N: usize> Direct<N> {
         Some(Direct { code, cost, dims })
     }
 
-    /// Writes the result's elements; over those of the first operand, which have their dtype, if it is `None`.
+    /// Writes the result's elements; over those of the first operand, which have their dtype, if it is
+    /// `None`.
     pub(super) fn run(&self, operands: &[Option<ElementSlice<'_>>; N], out: &mut [u8]) {
         let item = self.code.item;
         if self.cost.is_divided() {
