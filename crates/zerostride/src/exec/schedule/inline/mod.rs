@@ -163,8 +163,9 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
         let Operation { row, values, loops } = *self;
         // Of operands on the target's memory, whether they are the target.
         let on_target = values.each_ref().map(|value| {
-            let own = value.value().tensor().filter(|own| own.shares_storage(target))?;
-            Some(ptr::eq(own, target) || own.layout() == target.layout())
+            let own = value.value().tensor()?;
+            let is_target = ptr::eq(own, target);
+            (is_target || own.shares_storage(target)).then(|| is_target || own.layout() == target.layout())
         });
         let over = on_target[0] == Some(true);
         let in_order = if over { loops.dense[0] } else { target.is_contiguous() };

@@ -115,7 +115,8 @@ impl Row {
     pub(super) fn dtype(&self, operand: usize, value: Value<'_>) -> Option<DType> {
         match value {
             Value::Number(_) => Some(read(self.op, self.inferred, operand)),
-            value => Some(value.typed()?.dtype),
+            Value::Tensor(tensor, _) => Some(tensor.dtype()),
+            Value::Other => None,
         }
     }
 
@@ -138,19 +139,18 @@ impl Row {
     ) -> [Option<ElementSlice<'a>>; N] {
         let mut slices = [None; N];
         for (operand, (slice, bytes)) in slices.iter_mut().zip(numbers).enumerate() {
-            let value = values[operand].value();
-            let Some(dtype) = self.dtype(operand, value) else { continue };
-            let item = dtype.item_size();
-            *slice = match value.number() {
-                Some(number) => {
+            *slice = match values[operand].value() {
+                Value::Number(number) => {
+                    let dtype = read(self.op, self.inferred, operand);
+                    let item = dtype.item_size();
                     store_scalar(number, dtype, &mut bytes[..item]);
                     Some(ElementSlice { bytes, item, first: 0 })
                 }
-                None => storages[operand].zip(value.layout()).map(|(bytes, layout)| ElementSlice {
-                    bytes,
-                    item,
-                    first: layout.offset(),
+                Value::Tensor(tensor, _) => storages[operand].map(|bytes| {
+                    let (item, first) = (tensor.dtype().item_size(), tensor.layout().offset());
+                    ElementSlice { bytes, item, first }
                 }),
+                Value::Other => None,
             };
         }
         slices
