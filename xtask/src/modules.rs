@@ -37,13 +37,34 @@ pub(crate) fn check(folder: &Path, sources: &[(String, String)], problems: &mut 
     };
     let owners = owners(&root);
     for (name, text) in sources {
+        let text = absolute(name, text);
         if name != "lib.rs" {
-            file(name, name, text, ("crate::", &ORDER), &owners, problems);
+            file(name, name, &text, ("crate::", &ORDER), &owners, problems);
         }
         if let Some(inside) = name.strip_prefix("exec/") {
-            file(name, inside, text, ("crate::exec::", &EXEC), &HashMap::new(), problems);
+            file(name, inside, &text, ("crate::exec::", &EXEC), &HashMap::new(), problems);
         }
     }
+}
+
+/// The text of a file with paths from the crate's root instead of those that start with `super`.
+fn absolute(name: &str, text: &str) -> String {
+    let path = name.trim_end_matches(".rs").trim_end_matches("/mod");
+    let modules: Vec<&str> = path.split('/').collect();
+    let mut absolute = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("super::") {
+        let mut above = 1;
+        rest = after;
+        while let Some(after) = rest.strip_prefix("super::") {
+            above += 1;
+            rest = after;
+        }
+        let owner = &modules[..modules.len().saturating_sub(above)];
+        absolute.extend([before, "crate::"]);
+        absolute.extend(owner.iter().flat_map(|module| [module, "::"]));
+    }
+    absolute + rest
 }
 
 /// Checks one file, whose path starts with its module: the modules that its paths with `prefix` use.
@@ -150,5 +171,13 @@ mod tests {
         let text = "use crate::exec::{cache, schedule::inline};";
         file("exec/body/a.rs", "body/a.rs", text, ("crate::exec::", &EXEC), &HashMap::new(), &mut inside);
         assert_eq!(inside.len(), 1);
+    }
+
+    #[test]
+    fn a_path_through_super_is_one_from_the_root() {
+        let text = "use super::{a, b};\nuse super::super::schedule::inline;\nuse super::super::super::plan;";
+        let found = "use crate::exec::body::{a, b};\nuse crate::exec::schedule::inline;\nuse crate::plan;";
+        assert_eq!(absolute("exec/body/a.rs", text), found);
+        assert_eq!(absolute("exec/mod.rs", "use super::plan;"), "use crate::plan;");
     }
 }
