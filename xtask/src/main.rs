@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod aarch64;
+mod answers;
 mod bench;
 mod columns;
 mod docs;

@@ -1,10 +1,10 @@
 //! Owns the repository's rules that can be checked: dependencies between crates, files with unsafe code,
-//! headers of files, generated text. It does not have rules that need judgement.
+//! headers of files, generated text, answers of PyTorch. It does not have rules that need judgement.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Outcome, columns, generate, modules, root};
+use crate::{Outcome, answers, columns, generate, modules, root};
 
 /// The crates of this repository that each crate may use: dependencies point down.
 const ARROWS: [(&str, &[&str]); 10] = [
@@ -116,6 +116,7 @@ pub(crate) fn run() -> Outcome {
     for name in SAFE {
         forbids_unsafe(name, &mut problems);
     }
+    answers::check(&mut problems);
     problems.extend(generate::check().err());
     if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
 }
