@@ -1,10 +1,12 @@
 """The operations of the corpus: a name, PyTorch's function, how many tensors it takes.
 
-Owns the list of names and nothing else: no values, no files. A name that starts with `nn.` in the
-`TORCH` table lives in `torch.nn.functional`; every other one in `torch`.
+Owns the list of names and nothing else: no values, no files. A row of the table of operations is in the corpus without
+a line here, if PyTorch has a function of its name in `torch`, `torch.nn.functional` or `torch.special`.
 """
 
 import functools
+import re
+from pathlib import Path
 
 import torch
 
@@ -29,19 +31,17 @@ NAMES = {dtype: name for name, dtype in DTYPES.items()}
 # Not of the fifteen, but PyTorch promotes to them.
 NAMES.update({torch.complex32: "complex32", torch.bcomplex32: "bcomplex32"})
 
-UNARY = """abs acos acosh angle asin asinh atan atanh bitwise_not ceil conj_physical cos cosh
-deg2rad digamma erf erfc erfinv exp exp2 expm1 floor frac frexp gelu i0 imag isfinite isinf isnan
-isneginf isposinf lgamma log log10 log1p log2 logical_not logit nan_to_num neg positive rad2deg
-real reciprocal relu round rsqrt sgn sigmoid sign signbit silu sin sinc sinh softplus sqrt square
-tan tanh trunc""".split()
 
-# Derivatives of others, which PyTorch has elsewhere.
+def rows(title):
+    """The operations of a section of `docs/operations.md`, which is generated from the table."""
+    text = (Path(__file__).parents[2] / "docs/operations.md").read_text(encoding="utf-8")
+    return set(re.findall(r"^\| `(\w+)\(", text.partition(f"\n## {title}\n")[2].partition("\n## ")[0], re.MULTILINE))
+
+
+# Without rows that PyTorch has as keywords or elsewhere, with those of other sections of as many tensors.
 SPECIAL = {"i1": torch.special.i1, "trigamma": functools.partial(torch.polygamma, 1)}
-
-BINARY = """add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor
-clamp_max clamp_min complex copysign div eq float_power floor_divide fmax fmin fmod gcd ge gt heaviside hypot isclose
-lcm ldexp le logaddexp logaddexp2 logical_and logical_or logical_xor lt maximum minimum mul ne
-nextafter polar pow remainder rsub sub xlogy""".split()
+UNARY = sorted(rows("One operand") - {"frexp_exponent", "frexp_mantissa", "gelu_tanh", *SPECIAL} | {"frexp", "nan_to_num", "softplus"})
+BINARY = sorted(rows("Two operands") - {"div_trunc"} | {"clamp_max", "clamp_min", "float_power", "isclose", "rsub"})
 
 TERNARY = ["addcdiv", "addcmul", "clamp", "lerp", "where", "masked_fill"]
 
@@ -54,12 +54,15 @@ VARIANTS = {
     "gelu": [{}, {"approximate": "tanh"}],
 }
 
-FUNCTIONAL = {"gelu", "relu", "silu", "softplus"}
+HOMES = (torch, torch.nn.functional, torch.special)
 
 
 def function(name):
     """PyTorch's function of that name."""
-    return SPECIAL.get(name) or getattr(torch.nn.functional if name in FUNCTIONAL else torch, name)
+    found = SPECIAL.get(name) or next((getattr(home, name) for home in HOMES if hasattr(home, name)), None)
+    if found is None:
+        raise AttributeError(f"PyTorch has no function `{name}`: say in SPECIAL what it is there")
+    return found
 
 
 def variants(name):
