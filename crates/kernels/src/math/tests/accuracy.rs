@@ -22,7 +22,7 @@ const DOCUMENT: &str = include_str!("../../../../../docs/accuracy.md");
 
 /// The numbers of a function's row in the document, in the table whose heading starts with `heading`.
 pub(super) fn documented<const N: usize>(heading: &str, name: &str) -> [f64; N] {
-    row(heading, name).expect("the table has a row for the function")
+    row(heading, name).unwrap_or_else(|| panic!("docs/accuracy.md has no row for {name} under {heading}"))
 }
 
 fn row<const N: usize>(heading: &str, name: &str) -> Option<[f64; N]> {

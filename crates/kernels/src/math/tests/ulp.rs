@@ -53,8 +53,8 @@ measured!(f64, u64);
 /// The largest error of `function` over the rows of its file, printed with where it is.
 pub(super) fn worst<T: Measured, const N: usize>(name: &str, function: impl Fn([T; N]) -> T) -> f64 {
     let file = format!("../../spec/golden/math/{name}.{}.bin", T::NAME);
-    let bytes = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(file))
-        .expect("the golden answers are there");
+    let bytes = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(&file))
+        .unwrap_or_else(|error| panic!("{file}: {error}; `cargo xtask golden math` writes it"));
     let rows = bytes.len() / ((N + 1) * T::BYTES + 1);
     assert_eq!(bytes.len(), rows * ((N + 1) * T::BYTES + 1));
     let (values, missing) = bytes.split_at(rows * (N + 1) * T::BYTES);
