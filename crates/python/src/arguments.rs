@@ -231,6 +231,11 @@ impl<'a, 'py> Arguments<'a, 'py> {
         }
     }
 
+    /// A number to be stored with that dtype.
+    pub(crate) fn number_as(&self, name: &str, dtype: DType) -> PyResult<Scalar> {
+        number::stored(self.required(name)?, dtype)?.map_or_else(|| self.number(name), Ok)
+    }
+
     pub(crate) fn number_or(&self, name: &str, default: Scalar) -> PyResult<Scalar> {
         if self.optional(name).is_some() { self.number(name) } else { Ok(default) }
     }

@@ -4,7 +4,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
-use zerostride::{Complex64, Scalar};
+use zerostride::{Complex64, DType, Scalar};
 
 /// The number, if the object is one.
 pub(crate) fn extract(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
@@ -20,6 +20,17 @@ pub(crate) fn extract(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     } else {
         None
     })
+}
+
+/// The number to be stored with that dtype, if the object is one. Those of u64 from 2^63 on are given as the
+/// i64 of the same bits, which is stored as that u64.
+pub(crate) fn stored(object: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Scalar>> {
+    if dtype == DType::U64
+        && let Ok(number) = object.extract::<u64>()
+    {
+        return Ok(Some(Scalar::Int(number as i64)));
+    }
+    extract(object)
 }
 
 /// The number as a Python object.

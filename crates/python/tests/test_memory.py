@@ -62,6 +62,13 @@ def test_integers_of_64_bits_without_a_sign():
     tensor = zs.zeros(2, dtype=zs.uint64)
     tensor[0] = large
     assert tensor.tolist() == [large, 0]
+    for value in (large, np.uint64(large), zs.tensor(large, dtype=zs.uint64)):
+        assert zs.full_like(tensor, value).tolist() == tensor.clone().fill_(value).tolist() == [large] * 2
+        assert zs.full_like(zs.zeros(2), value, dtype=zs.uint64).tolist() == [large] * 2
+    assert zs.full((2,), -1, dtype=zs.uint64).tolist() == zs.full_like(tensor, -1).tolist() == [2**64 - 1] * 2
+    for filled in (lambda: zs.full((2,), 2**64, dtype=zs.uint64), lambda: tensor.fill_(2**64), lambda: zs.full_like(zs.zeros(2), large)):
+        with pytest.raises(RuntimeError, match="Overflow when unpacking long"):
+            filled()
     assert zs.tensor([large, 2**70], dtype=zs.float64).tolist() == [float(large), float(2**70)]
     for data in ([-1], [2**64]):
         with pytest.raises(RuntimeError, match="does not fit in torch.uint64"):

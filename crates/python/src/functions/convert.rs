@@ -66,8 +66,8 @@ rows! {
     };
     /// Overwrites all elements with one number.
     method "fill_" "input, value" |a| {
-        let (target, value) = (target(a)?, a.number("value")?);
-        let target = &target.get().0;
+        let target = &target(a)?.get().0;
+        let value = a.number_as("value", target.dtype())?;
         compute(a.py, [target.numel()], || target.fill_(value)).map_err(raise)?;
         a.required("input")?.clone()
     };

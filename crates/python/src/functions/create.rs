@@ -53,8 +53,7 @@ rows! {
     /// A tensor with the same number everywhere.
     function "full" "size, fill_value, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| {
         let (value, dtype) = (a.required("fill_value")?, dtype(a)?);
-        // A bare number cannot hold every u64.
-        let number = if dtype == Some(DType::U64) { None } else { number::extract(value)? };
+        let number = dtype.map_or_else(|| number::extract(value), |dtype| number::stored(value, dtype))?;
         match (number, dtype) {
             (Some(number), Some(dtype)) => full(a, a.shape("size")?, number, dtype)?,
             _ => {
@@ -70,7 +69,10 @@ rows! {
     /// A tensor of the shape and dtype of another one, to be written: zeros.
     function "empty_like" "input, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, Scalar::Int(0))?;
     /// The same number everywhere, in the shape and dtype of another tensor.
-    function "full_like" "input, fill_value, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, a.number("fill_value")?)?;
+    function "full_like" "input, fill_value, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| {
+        let (shape, natural) = model(a)?;
+        full(a, shape, a.number_as("fill_value", dtype(a)?.unwrap_or(natural))?, natural)?
+    };
     /// The numbers from `start` up to but without `end`, `step` apart.
     function "arange" "start, end=None, step=1, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| arange(a)?;
     /// `steps` numbers evenly from `start` to `end`, both included.
@@ -145,11 +147,16 @@ fn dtype(a: &Arguments<'_, '_>) -> PyResult<Option<DType>> {
 }
 
 fn like(a: &Arguments<'_, '_>, number: Scalar) -> PyResult<Tensor> {
-    let (shape, dtype) = match a.value("input")? {
+    let (shape, natural) = model(a)?;
+    full(a, shape, number, natural)
+}
+
+/// The shape and dtype of the tensor that another is to be like.
+fn model(a: &Arguments<'_, '_>) -> PyResult<(Vec<usize>, DType)> {
+    Ok(match a.value("input")? {
         Value::Tensor(x) => (x.shape().to_vec(), x.dtype()),
         Value::Traced(x) => (x.shape().map_err(raise)?.to_vec(), x.dtype().map_err(raise)?),
-    };
-    full(a, shape, number, dtype)
+    })
 }
 
 /// `arange(end)`, `arange(start, end)`, `arange(start, end, step)`.
