@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use zerostride_ops::{Class, Derivative, Effort, Op};
+use zerostride_ops::{Class, Derivative, Effort, Op, Rule};
 
 use crate::root;
 
@@ -57,7 +57,9 @@ impl Answers {
             };
             missing.push(format!("{name}: spec/golden has no answers of PyTorch; {how}"));
         }
-        if info.derivative == Derivative::rule && !self.gradients.contains(&quoted) {
+        let has_gradient =
+            matches!(info.derivative, Derivative::rule | Derivative::parts) && info.rule != Rule::bool;
+        if has_gradient && !self.gradients.contains(&quoted) {
             missing.push(format!(
                 "{name}: spec/golden has no gradient; a line in gradients.py, `cargo xtask golden gradients`"
             ));
