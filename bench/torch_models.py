@@ -1,9 +1,9 @@
 """Whole models and formulas through `torch.compile(backend="zerostride")` beside eager PyTorch and other backends.
 
     python bench/torch_models.py check [NAME ...]     outputs, gradients and 20 steps of training against eager PyTorch
-    python bench/torch_models.py time [NAME ...]      ms of a step, seconds to the first step, peak memory, as Markdown
+    python bench/torch_models.py time [NAME ...]      ms of a step, seconds to the first, MiB that one adds, as Markdown
     python bench/torch_models.py steps [NAME ...]     ratios of steps that take turns in one process, for a machine with other work
-    python bench/torch_models.py partitions [NAME ...]    us of the partitions of a step beside PyTorch's operations for them
+    python bench/torch_models.py partitions [NAME ...]    us of partitions inside of steps beside PyTorch's operations for them
     python bench/torch_models.py operations [NAME ...]    ns an element of single operations and a byte (NAME memory), which `_cost.py` was made from
     python bench/torch_models.py calls                us of a fused call on small tensors beside NumPy's arrays
 
@@ -13,10 +13,12 @@ of its own. Needs torch, torchvision, timm and transformers.
 
 import argparse
 import copy
+import ctypes
 import gc
 import json
 import os
-import resource
+import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -261,7 +263,7 @@ def check(name, steps=20):
 
 
 def measure(name, backend, budget):
-    """Seconds to the first step, median ms of a step, and the process's peak memory in MiB."""
+    """Seconds to the first step, median ms of a step, and the MiB that a step adds to the process."""
     model, inputs = made(name)
     began = time.perf_counter()
     run = model if backend == "eager" else torch.compile(model, backend=backend)
@@ -273,8 +275,20 @@ def measure(name, backend, budget):
         began = time.perf_counter()
         _step(run, inputs)
         times.append(time.perf_counter() - began)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"first": first, "step": statistics.median(times) * 1e3, "memory": memory}
+    model.zero_grad()
+    return {"first": first, "step": statistics.median(times) * 1e3, "memory": _added(lambda: _step(run, inputs))}
+
+
+def _added(call):
+    """The MiB by which a call raises the memory of the process at its peak, as Linux counts it. What was freed before, as by
+    a compiler, is given back to the system first."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    pathlib.Path("/proc/self/clear_refs").write_text("5")
+    size = lambda name: int(re.search(rf"{name}:\s*(\d+)", pathlib.Path("/proc/self/status").read_text())[1]) / 1024
+    before = size("VmRSS")
+    call()
+    return size("VmHWM") - before
 
 
 def steps(name, backends, budget):
@@ -303,32 +317,40 @@ def steps(name, backends, budget):
     return found
 
 
-def partitions(name):
-    """For each partition of a step the us of the engine and of PyTorch's operations, which take turns, and the names of its nodes."""
-    from zerostride.torch._plan import Partition
+def partitions(name, rounds=15):
+    """For each partition of a step the us of the engine and of PyTorch's operations inside of steps, which take turns, and the
+    names of its nodes. Of PyTorch's operations those count that it need not run for other nodes too."""
+    from zerostride.torch._plan import Partition, _filled
 
-    run, rows = Partition.__call__, []
+    run, found, turn = Partition.__call__, {}, 0
 
-    def both(self, *operands):
-        result = run(self, *operands)
-        if self.calls == 1:
-            operands = [value.detach() if isinstance(value, torch.Tensor) else value for value in operands]
-            times = [], []
-            for _ in range(15):
-                for call, into in zip((self.fused, lambda *operands: self._theirs(operands)), times, strict=True):
-                    began = time.perf_counter()
-                    call(*operands)
-                    into.append(time.perf_counter() - began)
-            rows.append((*(min(one) * 1e6 for one in times), " ".join(self.names)))
+    def theirs(self, operands):
+        values, spent = [value.detach() if isinstance(value, torch.Tensor) else value for value in operands], 0
+        for step in self._steps:
+            arguments, named = _filled(step.theirs, values), _filled(step.theirs_named, values)
+            began = time.perf_counter()
+            values.append(step.target(*arguments, **named))
+            spent += (time.perf_counter() - began) * step.alone
+        results = [values[result] for result in self._results]
+        return results[0] if len(results) == 1 else results, spent
+
+    def timed(self, *operands):
+        began = time.perf_counter()
+        result, spent = theirs(self, operands) if turn % 2 else (run(self, *operands), time.perf_counter() - began)
+        found.setdefault(self, ([], []))[turn % 2].append(spent)
         return result
 
     model, inputs = made(name)
-    Partition.__call__ = both
+    compiled = torch.compile(model, backend="zerostride")
+    Partition.__call__ = timed
     try:
-        _step(torch.compile(model, backend="zerostride"), inputs)
+        for turn in range(2 * rounds + 4):
+            model.zero_grad()
+            _step(compiled, inputs)
     finally:
         Partition.__call__ = run
-    return rows
+    usual = lambda times: statistics.median(times[2:]) * 1e6
+    return [(*map(usual, times), " ".join(partition.names)) for partition, times in found.items()]
 
 
 def _shortest(call, seconds=0.15):
@@ -417,9 +439,10 @@ def calls():
             print(f"{name:32} {_shortest(call, 1) / 1e3:.2f} us", flush=True)
 
 
-def _apart(name, backend, budget):
+def _apart(name, backend, budget, threads):
     """`measure` in a process of its own; `None` if it fails."""
     command = [sys.executable, __file__, "one", name, "--backend", backend, "--budget", str(budget)]
+    command += ["--threads", str(threads)] if threads else []
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         print(f"{name} with {backend}: {(done.stderr.strip().splitlines() or ['?'])[-1]}", file=sys.stderr)
@@ -477,10 +500,10 @@ def main():
         return
     backends = options.backends.split(",")
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, load before {os.getloadavg()[0]:.1f}\n")
-    print("| program | " + " | ".join(f"{backend} ms (first step s, MiB)" for backend in backends) + " |")
+    print("| program | " + " | ".join(f"{backend} ms (first step s, MiB of a step)" for backend in backends) + " |")
     print("|---" * (1 + len(backends)) + "|")
     for name in names:
-        found = [_apart(name, backend, options.budget) for backend in backends]
+        found = [_apart(name, backend, options.budget, options.threads) for backend in backends]
         cells = [f"{row['step']:.2f} ({row['first']:.1f}, {row['memory']:.0f})" if row else "fails" for row in found]
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 

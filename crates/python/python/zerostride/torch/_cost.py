@@ -15,16 +15,26 @@ import operator
 import torch
 
 from . import _table
-from ._support import hint
+from ._support import arguments_of, hint
 
 ALWAYS = False
 """Whether all that the engine can run runs there, whatever it costs, as in tests."""
 
-_CALL = 3_000
-"""Of one of PyTorch's operations from compiled code: what each of 2 to 32 operations on 8 x 8 adds to a call."""
+_CALL, _VIEW = 10_000, 5_000
+"""Of one of PyTorch's operations between others of a model, less its elements; of a view."""
 
-_PARTITION, _TENSOR = 3_500, 700
-"""Of a partition, and of each tensor that goes in or comes out: calls with 3, 6 and 10 tensors of 8 x 8."""
+_PARTITION, _TENSOR = 15_000, 10_000
+"""Of a partition between operations of a model, and of each tensor that goes in or comes out. Calls in a loop
+of their own take a quarter of that, as PyTorch's do: there code and values are in the caches."""
+
+_REDUCTION, _COLUMN = 30_000, 0.4
+"""Of a reduction, and of each element of one that keeps the innermost dimension, such as the gradient of a bias."""
+
+_ROW = 25
+"""Of each row that softmax and layer norm pass over."""
+
+_REPEATED = 1
+"""Of each element that PyTorch reads from an operand that is expanded along the innermost dimension."""
 
 _BYTE, _FAR_BYTE, _NEAR_BYTES = 0.05, 0.15, 1 << 21
 """Of reading or writing a byte in cache, and of values that are too large for that. A byte is 0.02 in memory
@@ -44,7 +54,7 @@ _ELEMENT = {
     "erfc": (2, 3.05), "erfinv": (2.2, 39), "exp": (0.95, 0.45), "exp2": (0.45, 0.35), "expm1": (2, 1.1), "fmod": (1.3, 0.3),
     "gelu": (0.95, 2.9), "lgamma": (11, 22), "linalg_vector_norm": (0.15, 0.3), "log": (1.15, 0.75), "log10": (1.25, 1.2),
     "log1p": (1.45, 1.55), "log2": (1.1, 1.15), "logaddexp": (3.1, 9.7), "_log_softmax": (0.95, 1.1), "logsumexp": (1.5, 1),
-    "mean": (0.15, 0.2), "native_layer_norm": (0.65, 1.1), "pow": (5.4, 3.3), "reciprocal": (0.07, 0.08),
+    "mean": (0.15, 0.2), "native_dropout_backward": (1.7, 0.05), "native_layer_norm": (0.65, 1.4), "pow": (5.4, 3.3), "reciprocal": (0.07, 0.08),
     "remainder": (1.45, 0.4), "rsqrt": (0.3, 0.5), "sigmoid": (0.85, 1.05), "silu": (0.9, 1.15), "sin": (1.4, 1),
     "sinh": (15, 1.2), "_softmax": (1.1, 1), "softplus": (3.2, 3.9), "sqrt": (0.45, 0.15), "std": (6.7, 0.6),
     "std_mean": (6.7, 0.7), "sum": (0.07, 0.15), "tan": (2, 1.5), "tanh": (3, 0.95), "var": (6.7, 0.3),
@@ -101,7 +111,9 @@ def _traffic(nodes):
         value = node.meta.get("val")
         for value in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(value, torch.Tensor):
-                size = elements(value) * value.element_size()
+                # Elements that are repeated lie in memory once.
+                stored = (hint(size) for size, stride in zip(value.shape, value.stride(), strict=True) if hint(stride))
+                size = math.prod(stored) * value.element_size()
                 total += size * (_BYTE if size < _NEAR_BYTES else _FAR_BYTE)
     return total
 
@@ -114,8 +126,43 @@ def _computed(node):
     theirs, ours = _ELEMENT.get(name, (_PASS, _PASS))
     if name == "pow" and node.args[1] in (-2, -1, -0.5, 0, 0.5, 1, 2, 3):
         theirs = ours = 2 * _PASS
-    size = max(elements(part.meta.get("val")) for part in (node, *node.all_input_nodes))
-    return size * theirs, size * ours
+    return _size(node) * (theirs + _REPEATED * _repeats(node)), _size(node) * ours
+
+
+def _size(node):
+    """The elements that an operation passes over."""
+    return max(elements(part.meta.get("val")) for part in (node, *node.all_input_nodes))
+
+
+def _innermost(value):
+    """The dimension of a tensor whose elements lie next to each other; ``None`` if it has none."""
+    strides = {dim: hint(stride) for dim, stride in enumerate(value.stride()) if hint(value.shape[dim]) > 1 and hint(stride)}
+    return min(strides, key=strides.get, default=None)
+
+
+def _repeats(node):
+    """How many operands as large as a node's result repeat their elements along its innermost dimension."""
+    result = node.meta["val"]
+    dim = _innermost(result) if isinstance(result, torch.Tensor) else None
+    values = (part.meta.get("val") for part in node.all_input_nodes)
+    values = (value for value in values if isinstance(value, torch.Tensor) and value.shape == getattr(result, "shape", None))
+    return 0 if dim is None else sum(hint(value.stride(dim)) == 0 for value in values)
+
+
+def _passes(node):
+    """Of a reduction or normalisation in the engine, besides its elements."""
+    name, size, value = _table.name(node.target)[0], _size(node), node.args and getattr(node.args[0], "meta", {}).get("val")
+    if not isinstance(value, torch.Tensor):
+        return 0
+    dim = arguments_of(node).get("normalized_shape" if name == "native_layer_norm" else "dim")
+    dims = range(-len(dim), 0) if name == "native_layer_norm" else dim if isinstance(dim, (tuple, list)) else [] if dim is None else [dim]
+    dims = {number % value.ndim for number in dims if value.ndim}
+    cost = _REDUCTION if elements(node.meta["val"]) < size else 0
+    if dims and _innermost(value) not in {None, *dims}:
+        cost += _COLUMN * size
+    elif name in ("_softmax", "_log_softmax", "native_layer_norm"):
+        cost += _ROW * size / max(1, math.prod(hint(value.shape[number]) for number in dims))
+    return cost
 
 
 def slower(node, stored):
@@ -129,13 +176,20 @@ def slower(node, stored):
 
 
 def gain(nodes, inputs, outputs):
-    """The nanoseconds that a group of nodes gains in the engine."""
+    """The nanoseconds that a group of nodes gains in the engine. ``nodes`` are all that PyTorch need not run then, views
+    and copies too."""
     if ALWAYS:
         return math.inf
     theirs, ours = 0, _PARTITION + _TENSOR * (len(inputs) + len(outputs)) + _traffic([*inputs, *outputs])
     for node in nodes:
-        if node.target is not operator.getitem:
-            theirs += _CALL + _traffic([node, *node.all_input_nodes])
+        if node.target is operator.getitem:
+            continue
+        if node.target.is_view or _table.name(node.target)[0] == "_unsafe_view":
+            theirs += _VIEW
+            continue
+        theirs += _CALL + _traffic([node, *node.all_input_nodes])
+        if _table.row(node.target)[1]:
+            continue
         one, other = _computed(node)
-        theirs, ours = theirs + one, ours + other
+        theirs, ours = theirs + one, ours + other + _passes(node)
     return theirs - ours

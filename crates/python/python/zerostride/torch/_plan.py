@@ -30,6 +30,8 @@ class _Step(NamedTuple):
     target: object
     theirs: tuple
     theirs_named: dict
+    # Whether no other node reads it, so that PyTorch need not run it too.
+    alone: bool
 
 
 class Partition:
@@ -69,14 +71,18 @@ class Partition:
         numbers = {node: _Slot(number) for number, node in enumerate(self.inputs)}
         numbers |= {node: _Slot(len(self.inputs) + number) for number, (node, _) in enumerate(pending)}
         filled = lambda argument: _plain(torch.fx.map_arg(argument, numbers.__getitem__))
+        alone = set(nodes)
+        for node, _ in reversed(pending):
+            if all(user in alone for user in node.users):
+                alone.add(node)
         for node, call in pending:
-            arguments = (call.function, filled(call.arguments), filled(call.named), node.target, filled(node.args), filled(node.kwargs))
-            self._steps.append(_Step(*arguments))
+            ours, theirs = (call.function, filled(call.arguments), filled(call.named)), (filled(node.args), filled(node.kwargs))
+            self._steps.append(_Step(*ours, node.target, *theirs, node in alone))
         self.outputs = [node for node in nodes if node in left]
         self._results = [numbers[node].number for node in self.outputs]
         self._orders = [_order(node.meta["val"]) for node in self.outputs]
         self._inverses = [None if order is None or _is_identity(order) else _inverse(order) for order in self._orders]
-        self._gain = _cost.gain(nodes, self.inputs, self.outputs)
+        self._gain = _cost.gain(alone, self.inputs, self.outputs)
         self.names = [node.name for node in nodes]
         self.lines = list(dict.fromkeys(line for line in map(line_of, nodes) if line is not None))
         self.fused = _zerostride.Fused(self._traced())

@@ -60,7 +60,7 @@ def _call(node):
         has_formula = _table.name(node.target)[0] in _table.DECOMPOSED
         return "PyTorch's kernel is faster" if has_formula else "no row in the table"
     function, arranges = found
-    named = _named(node)
+    named = arguments_of(node)
     if arranges and any(argument.name == "dtype" for argument in node.target._schema.arguments):
         named["dtype"] = node.meta["val"].dtype
     if "dtype" in named:
@@ -68,7 +68,7 @@ def _call(node):
     return Call(function, (), named, arranges)
 
 
-def _named(node):
+def arguments_of(node):
     """The arguments of a node by aten's names, ``self`` as ``input``, without those that are ``None``."""
     schema = [argument.name for argument in node.target._schema.arguments]
     named = dict(zip(schema, node.args, strict=False)) | node.kwargs
