@@ -3,9 +3,11 @@
 It does not know how a graph is divided (``_partition.py``).
 
 Nanoseconds on one thread, f32, torch 2.15, 2 cores of an x86-64 machine with AVX2 (Zen 3), 2026-11-26.
-``bench/torch_models.py operations`` measures them; each is the shortest of four runs, of which some had a
-compiler of low priority or a slower clock beside them. What counts is the difference of both sides, which
-other machines share as far as both libraries use their vectors.
+``bench/torch_models.py operations`` measures elements and bytes; each is the shortest of four runs, of which
+some had a compiler of low priority or a slower clock beside them. What surrounds elements, from ``_CALL`` to
+``_REPEATED``, was fitted to 200 groups of nodes inside of steps of models, run in turn by the engine and by
+PyTorch, beside other work. What counts is the difference of both sides, which other machines share as far as
+both libraries use their vectors.
 """
 
 import functools
@@ -45,16 +47,18 @@ _PASS = 0.04
 """Of an element that a simple operation computes."""
 
 # An element of other operations: in PyTorch, in the engine, less what ``neg`` takes there (``mul`` for two
-# operands, half of ``neg`` for reductions), plus ``_PASS``. ``native_layer_norm`` is the mean over rows of 48
-# to 192, operations of several results are the sum of their parts, ``where`` is that of masks in long runs,
-# and ``_cdist_forward`` was not measured again.
+# operands, half of ``neg`` for reductions), plus ``_PASS``. ``native_layer_norm`` and
+# ``native_dropout_backward`` are what they take between a model's operations, operations of several results
+# are the sum of their parts, ``where`` is that of masks in long runs, and ``_cdist_forward`` was not measured
+# again.
 _ELEMENT = {
     "_cdist_forward": (1, 0.5), "acos": (1.8, 1.25), "argmax": (1.3, 0.2), "argmin": (1.3, 0.2), "asin": (1.7, 1.2),
     "atan": (2.8, 1.6), "atan2": (2.7, 2.2), "cos": (1.5, 1.05), "cosh": (8, 1.2), "digamma": (14, 33), "erf": (1.45, 3.05),
     "erfc": (2, 3.05), "erfinv": (2.2, 39), "exp": (0.95, 0.45), "exp2": (0.45, 0.35), "expm1": (2, 1.1), "fmod": (1.3, 0.3),
     "gelu": (0.95, 2.9), "lgamma": (11, 22), "linalg_vector_norm": (0.15, 0.3), "log": (1.15, 0.75), "log10": (1.25, 1.2),
     "log1p": (1.45, 1.55), "log2": (1.1, 1.15), "logaddexp": (3.1, 9.7), "_log_softmax": (0.95, 1.1), "logsumexp": (1.5, 1),
-    "mean": (0.15, 0.2), "native_dropout_backward": (1.7, 0.05), "native_layer_norm": (0.65, 1.4), "pow": (5.4, 3.3), "reciprocal": (0.07, 0.08),
+    "mean": (0.15, 0.2), "native_dropout_backward": (1.7, 0.05), "native_layer_norm": (0.65, 1.4),
+    "pow": (5.4, 3.3), "reciprocal": (0.07, 0.08),
     "remainder": (1.45, 0.4), "rsqrt": (0.3, 0.5), "sigmoid": (0.85, 1.05), "silu": (0.9, 1.15), "sin": (1.4, 1),
     "sinh": (15, 1.2), "_softmax": (1.1, 1), "softplus": (3.2, 3.9), "sqrt": (0.45, 0.15), "std": (6.7, 0.6),
     "std_mean": (6.7, 0.7), "sum": (0.07, 0.15), "tan": (2, 1.5), "tanh": (3, 0.95), "var": (6.7, 0.3),
@@ -120,8 +124,6 @@ def _traffic(nodes):
 
 def _computed(node):
     """Of computing a node's elements in registers, in PyTorch and in the engine."""
-    if node.target is operator.getitem:
-        return 0, 0
     name, _ = _table.name(node.target)
     theirs, ours = _ELEMENT.get(name, (_PASS, _PASS))
     if name == "pow" and node.args[1] in (-2, -1, -0.5, 0, 0.5, 1, 2, 3):
@@ -144,9 +146,11 @@ def _repeats(node):
     """How many operands as large as a node's result repeat their elements along its innermost dimension."""
     result = node.meta["val"]
     dim = _innermost(result) if isinstance(result, torch.Tensor) else None
+    if dim is None:
+        return 0
     values = (part.meta.get("val") for part in node.all_input_nodes)
-    values = (value for value in values if isinstance(value, torch.Tensor) and value.shape == getattr(result, "shape", None))
-    return 0 if dim is None else sum(hint(value.stride(dim)) == 0 for value in values)
+    values = (value for value in values if isinstance(value, torch.Tensor) and value.ndim == result.ndim)
+    return sum(elements(value) == elements(result) and hint(value.stride(dim)) == 0 for value in values)
 
 
 def _passes(node):
@@ -154,14 +158,14 @@ def _passes(node):
     name, size, value = _table.name(node.target)[0], _size(node), node.args and getattr(node.args[0], "meta", {}).get("val")
     if not isinstance(value, torch.Tensor):
         return 0
-    dim = arguments_of(node).get("normalized_shape" if name == "native_layer_norm" else "dim")
-    dims = range(-len(dim), 0) if name == "native_layer_norm" else dim if isinstance(dim, (tuple, list)) else [] if dim is None else [dim]
-    dims = {number % value.ndim for number in dims if value.ndim}
+    named = arguments_of(node)
+    dims = range(-len(named["normalized_shape"]), 0) if "normalized_shape" in named else named.get("dim", ())
+    dims = {dim % value.ndim for dim in (dims if isinstance(dims, (tuple, list, range)) else (dims,)) if value.ndim}
     cost = _REDUCTION if elements(node.meta["val"]) < size else 0
     if dims and _innermost(value) not in {None, *dims}:
         cost += _COLUMN * size
     elif name in ("_softmax", "_log_softmax", "native_layer_norm"):
-        cost += _ROW * size / max(1, math.prod(hint(value.shape[number]) for number in dims))
+        cost += _ROW * size / max(1, math.prod(hint(value.shape[dim]) for dim in dims))
     return cost
 
 
