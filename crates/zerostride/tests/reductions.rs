@@ -441,6 +441,30 @@ fn norms_over_pairs_have_the_bits_of_norms_of_what_is_stored() {
 }
 
 #[test]
+fn rows_computed_before_are_read_where_they_lie_whatever_is_written() {
+    for n in [2047, 5000] {
+        let x = Tensor::rand(&[2, 3, n], 7).unwrap().to_dtype(DType::F64).unwrap();
+        for layout in 0..4 {
+            let x = Expr::from(&relaid(&x, layout));
+            let together = [x.softmax(1), x.log_softmax(1), &x / x.square().sum(keepdim(1))];
+            let both = [x.softmax(1), x.softmax(1).sum(0)];
+            for value in together {
+                let expected = bytes(&value, 1);
+                for threads in [1, 2] {
+                    let target = Tensor::full(&[2, 3, n], -1.0, DType::F64).unwrap();
+                    pool(threads).install(|| value.eval_into(&target)).unwrap();
+                    assert!(bytes(&Expr::from(&target), 1) == expected, "{value} in layout {layout}");
+                }
+            }
+            let results = pool(2).install(|| zerostride::eval_all(&both)).unwrap();
+            for (result, value) in results.iter().zip(&both) {
+                assert!(bytes(&Expr::from(result), 1) == bytes(value, 1), "{value} in layout {layout}");
+            }
+        }
+    }
+}
+
+#[test]
 fn columns_do_not_run_together() {
     let x = Expr::from(&Tensor::rand(&[2000, 300], 3).unwrap());
     let both = (&x - x.mean(keepdim(0))) / x.std(keepdim(0));

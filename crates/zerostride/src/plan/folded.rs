@@ -108,7 +108,7 @@ pub(crate) struct FoldedStep {
     pub(crate) work: Work,
     /// Steps of its outermost dimension that are a row.
     pub(crate) steps: usize,
-    /// For each load the elements from a row to the next; 0 where the steps themselves compute the rows.
+    /// For each load the elements from a row to the next in its memory.
     pub(crate) row_strides: Vec<isize>,
     /// Where a reduction over rows writes: the sizes and strides of the values of a row in its results.
     pub(crate) results: Option<(Shape, Strides)>,
@@ -269,11 +269,15 @@ impl Fold {
     /// What is done to a block of rows; `None` where that would take a loop of too many dimensions.
     pub(super) fn folded(&self, steps: &[Step], buffers: &[Buffer]) -> Option<Folded> {
         let (lanes, own) = (self.kind.rows_apart(), || steps[self.steps.clone()].iter().zip(&self.reduces));
-        // The memory of rows: of that, steps read what they hold of a block.
-        let by_row = own().filter(|&(_, reduces)| !reduces);
-        let rows: HashSet<usize> = by_row.map(|(step, _)| buffers[step.output].slot).collect();
-        let is_own =
-            |load: &Load| load.source.buffer().is_some_and(|buffer| rows.contains(&buffers[buffer].slot));
+        let computed: HashSet<usize> = own().map(|(step, _)| step.output).collect();
+        let is_own = |load: &Load| load.source.buffer().is_some_and(|buffer| computed.contains(&buffer));
+        // Rows that are not computed where they lie cannot be read there once the place is a result's.
+        let slots: HashSet<usize> = computed.iter().map(|&output| buffers[output].slot).collect();
+        let is_overwritten = |read: usize| !computed.contains(&read) && slots.contains(&buffers[read].slot);
+        let mut reads = own().flat_map(|(step, _)| step.work.sources()).filter_map(Source::buffer);
+        if self.kind != FoldKind::Kept && reads.any(is_overwritten) {
+            return None;
+        }
         let made = own().map(|(step, &reduces)| match reduces {
             true => self.reducing(step, lanes, is_own),
             false => self.by_row(step, lanes, is_own),
@@ -310,7 +314,7 @@ impl Fold {
         let mut row_strides = Vec::new();
         for (load, of_row) in program.loads.iter_mut().zip(&strides) {
             let (step, row) = (load.strides[kept.ndim()], of_row);
-            row_strides.push(if is_own(load) { 0 } else { step });
+            row_strides.push(step);
             let step = if is_own(load) { step } else { step.checked_mul(lanes as isize)? };
             load.strides = joined(&[&[step], row])?;
         }
@@ -329,9 +333,7 @@ impl Fold {
         };
         let steps = shape[0] / self.rows;
         let row = |strides: &Strides| strides[0].checked_mul(steps as isize);
-        let row_strides =
-            program.loads.iter().map(|load| if is_own(load) { Some(0) } else { row(&load.strides) });
-        let row_strides = row_strides.collect::<Option<_>>()?;
+        let row_strides = program.loads.iter().map(|load| row(&load.strides)).collect::<Option<_>>()?;
         if lanes == 1 {
             return Some(FoldedStep { work, steps, row_strides, results: None });
         }

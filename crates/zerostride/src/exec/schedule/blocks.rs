@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::ops::Range;
+use std::vec::IntoIter;
 
 use smallvec::SmallVec;
 use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, Reducer, lane_rows};
@@ -128,7 +129,7 @@ struct Part<'a> {
     units: Range<usize>,
     /// By the place, the memory for the rows: one block, or one for each row in the order in which they are
     /// computed.
-    rows: SmallVec<[(usize, std::vec::IntoIter<Block<'a>>); 4]>,
+    rows: SmallVec<[(usize, IntoIter<Block<'a>>); 4]>,
     folds: Vec<Box<dyn Fold>>,
 }
 
@@ -190,12 +191,7 @@ impl<'p> Run<'p> {
 }
 
 /// Copies some rows of a lane, of so many bytes, from a tile to their memory, the first being that number.
-fn copy_rows(
-    blocks: &mut std::vec::IntoIter<Block<'_>>,
-    (first, lanes): (usize, usize),
-    row: usize,
-    tile: &[u8],
-) {
+fn copy_rows(blocks: &mut IntoIter<Block<'_>>, (first, lanes): (usize, usize), row: usize, tile: &[u8]) {
     let copy = |block: Block<'_>, first: usize, tile: &[u8]| {
         let (sizes, strides) = ([tile.len() / row, row], [(lanes * row) as isize, 1]);
         let mut written = Written::new(block, 1, (&sizes, &strides, (first * row) as isize));
@@ -298,8 +294,15 @@ impl Worker {
             held.iter().map(|(place, block)| (*place, block.reader())).collect();
         let (mut folds, is_kept) = (part.folds.iter_mut(), folded.kind == FoldKind::Kept);
         for ((step, made), kept) in run.steps.iter().zip(&folded.steps).zip(kept) {
-            let moved: SmallVec<[isize; 8]> =
-                made.row_strides.iter().map(|stride| stride * first as isize).collect();
+            let held_of = |source: Source| {
+                let slot = source.buffer().map(|buffer| run.slot(buffer));
+                readers.iter().find(|(place, _)| Some(*place) == slot).map(|(_, block)| block)
+            };
+            let loads = made.work.program().into_iter().flat_map(|program| &program.loads);
+            let moved = loads.zip(&made.row_strides).map(|(load, stride)| {
+                if held_of(load.source).is_some() { 0 } else { stride * first as isize }
+            });
+            let moved: SmallVec<[isize; 8]> = moved.collect();
             let window = Window {
                 steps: Some(count * made.steps),
                 moved: &moved,
@@ -308,11 +311,7 @@ impl Worker {
                 one_of_many: run.one_of_many,
                 fold: Some(kept),
             };
-            let read = |source: Source| {
-                let slot = source.buffer().map(|buffer| run.slot(buffer));
-                let own = readers.iter().find(|(place, _)| Some(*place) == slot);
-                own.map_or_else(|| read(source), |(_, block)| block.reader())
-            };
+            let read = |source: Source| held_of(source).map_or_else(|| read(source), Block::reader);
             if let Some(dtype) = made.dtype() {
                 run_work(&made.work, &window, read, (values.block_mut(), dtype))?;
                 let (fold, row) = (folds.next().expect("every reduction has a fold"), made.row_elements());
