@@ -1,6 +1,6 @@
 //! Owns the elements of a step: that they are in memory, and the copying of them between memory and tiles, in
-//! step with a loop. What it hands out is safe: an [`Input`] never overlaps the [`Output`] of its step, and
-//! parts of an output that have been split off are disjoint. It does not know what is computed from the
+//! step with a loop. What it hands out is safe: elements that a step reads ([`StridedElements::read`]) never
+//! overlap its [`Output`], and parts of an output are disjoint. It does not know what is computed from the
 //! tiles.
 
 use std::ops::Range;
