@@ -70,9 +70,9 @@ pub(crate) struct Grid {
     /// Whether they have the same result in any order.
     pub(crate) any_order: bool,
     /// Whether a fold takes results of a few dozen contiguous elements each.
-    pub(crate) lines: bool,
+    lines: bool,
     /// Whether elements of other results are between a row of neighbours and their next row.
-    pub(crate) interleaved: bool,
+    interleaved: bool,
     /// The stride from a result's elements to those of the next.
     pub(crate) column_step: isize,
     /// The stride from one reduced element to the next, if there is one.

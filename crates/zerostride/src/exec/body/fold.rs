@@ -1,6 +1,7 @@
-//! Owns reductions that are fed piece by piece: the folds of all results, and the threads over them. It does
-//! not know where pieces come from; the tree in which they are combined is the kernels', and its bits do not
-//! depend on them.
+//! Owns how elements are handed to folds: rows of a grid to one (`Grid::take`), pieces one after the other to
+//! those of all results, and the threads over them. It does not know where elements come from, nor in which
+//! form they are taken (`plan/grid.rs`); the tree in which they are combined is the kernels', and its bits do
+//! not depend on them.
 
 use std::convert::Infallible;
 use std::ops::Range;
