@@ -6,8 +6,9 @@ use smallvec::SmallVec;
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, broadcast_shape};
 
-use super::offsets::{Offsets, dims};
+use super::offsets::Offsets;
 use super::{Results, access, list, named_dim};
+use crate::exec::StridedDims;
 use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result, Tensor};
 
@@ -19,7 +20,7 @@ pub(super) fn along(tensor: &Tensor, dim: usize, index: &Tensor) -> Result<Offse
     let (size, stride) = (tensor.shape()[dim], tensor.strides()[dim]);
     let mut strides: SmallVec<[isize; 8]> = SmallVec::from_slice(tensor.strides());
     strides[dim] = 0;
-    let mut outer = dims(index.shape(), &strides);
+    let mut outer = StridedDims::of(index.shape(), &strides);
     let (len, [step]) = outer.take_inner();
     let index = index.contiguous()?;
     let mut offsets = list(index.numel(), index.shape_value())?;

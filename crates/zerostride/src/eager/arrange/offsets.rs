@@ -42,11 +42,6 @@ macro_rules! with_item {
     };
 }
 
-/// The dimensions of a loop over some of a tensor's dimensions.
-pub(super) fn dims(shape: &[usize], strides: &[isize]) -> StridedDims<1> {
-    StridedDims::joined(shape.iter().zip(strides).rev().map(|(&size, &stride)| (size, [stride])))
-}
-
 /// Offsets of elements: of each step of the outer dimensions, each picked element, and each step of the inner
 /// dimensions.
 #[derive(Debug)]
@@ -73,7 +68,7 @@ impl Offsets {
 
     /// Single elements at these offsets.
     pub(super) fn of(start: isize, picks: Vec<isize>) -> Offsets {
-        Offsets::new(start, dims(&[], &[]), picks, dims(&[], &[]))
+        Offsets::new(start, StridedDims::of(&[], &[]), picks, StridedDims::of(&[], &[]))
     }
 
     /// Elements for each pick of each outer step.
@@ -179,7 +174,8 @@ mod tests {
 
     #[test]
     fn any_rows_are_copied_alike() {
-        let offsets = Offsets::new(1, dims(&[2], &[20]), vec![6, 0, 3], dims(&[2, 2], &[9, 2]));
+        let offsets =
+            Offsets::new(1, StridedDims::of(&[2], &[20]), vec![6, 0, 3], StridedDims::of(&[2, 2], &[9, 2]));
         let from: Vec<u8> = (0..60).collect();
         let mut all = vec![0; 24];
         offsets.load(1, &from, &mut all).unwrap();

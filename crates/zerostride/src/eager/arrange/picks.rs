@@ -8,8 +8,9 @@ use smallvec::SmallVec;
 use zerostride_ops::DType;
 use zerostride_shape::{ErrorClass, Layout, Shape, broadcast_shape};
 
-use super::offsets::{Offsets, dims as strided};
+use super::offsets::Offsets;
 use super::{access, list};
+use crate::exec::StridedDims;
 use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result, Tensor};
 
@@ -81,7 +82,7 @@ impl Pick {
                 })
             }
             Pick::Mask { dims, mask, count } => {
-                let mut outer = strided(mask.shape(), &of.strides()[dims.clone()]);
+                let mut outer = StridedDims::of(mask.shape(), &of.strides()[dims.clone()]);
                 let (len, [stride]) = outer.take_inner();
                 // Every offset is written, and kept where the mask is true: a branch would be mispredicted.
                 let mut offsets: Vec<isize> = list(count + 1, mask.shape_value())?;
@@ -183,7 +184,7 @@ impl Picked {
         }
         let along = |dims: &[usize]| {
             let strides: SmallVec<[isize; 8]> = dims.iter().map(|&dim| of.strides()[dim]).collect();
-            strided(&sizes(of, dims), &strides)
+            StridedDims::of(&sizes(of, dims), &strides)
         };
         let start = of.offset() - (tensor.reach().start / tensor.dtype().item_size()) as isize;
         let picked = combined(picks, &each, &common, of)?;
@@ -217,7 +218,7 @@ fn combined(picks: &[Pick], shapes: &[Shape], common: &Shape, of: &Layout) -> Re
     for next in each {
         let (offsets, shape) = next?;
         let stretched = Layout::contiguous(shape.clone()).broadcast_to(common)?;
-        let steps = strided(common, stretched.strides());
+        let steps = StridedDims::of(common, stretched.strides());
         for (sum, [step]) in sum.iter_mut().zip(steps.walk(0)) {
             *sum += offsets[step as usize];
         }
