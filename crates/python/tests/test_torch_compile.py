@@ -465,6 +465,15 @@ def test_an_unknown_option_is_refused():
         compiled(pairwise, options={"fast": True})(torch.ones(2, 2), torch.ones(2, 2))
 
 
+@pytest.mark.parametrize("mode", ["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"])
+def test_modes_of_pytorchs_compiler_do_nothing_and_the_log_says_so(mode, caplog):
+    a, b = torch.rand(4, 3), torch.rand(5, 3)
+    assert torch.equal(torch.compile(pairwise, backend="zerostride", mode=mode)(a, b), zs.fuse(pairwise)(a, b))
+    assert [record.message for record in caplog.records if record.name.startswith("zerostride")] == (
+        [] if mode == "default" else [f"the backend zerostride has no modes: mode={mode!r} does nothing"]
+    )
+
+
 # aten operations of PyTorch's tags `core` and `pointwise` that no row serves, with the reason.
 NOT_IN_THE_TABLE = {
     "products, convolutions and pooling are PyTorch's":

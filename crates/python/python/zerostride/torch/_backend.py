@@ -1,5 +1,7 @@
 """Owns the backend of ``torch.compile``: its options, and how graphs come from PyTorch, forward and backward."""
 
+import logging
+
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
@@ -8,13 +10,18 @@ from .. import _zerostride
 from . import _broadcasts, _cost, _partition, _table
 from ._report import Report, title
 
+_log = logging.getLogger(__name__)
 
-def backend(module, inputs, *, options=None):
+
+def backend(module, inputs, *, options=None, mode=None, name=None):
     """Compiles a graph for ``torch.compile(model, backend="zerostride")``.
 
     ``options={"policy": {...}}`` takes what ``zerostride.policy`` takes, and judges the implicit broadcasts of the model once,
-    when it is compiled.
+    when it is compiled. ``mode`` chooses among the ways of PyTorch's own compiler: the log says that it does nothing here, as
+    that of ``aot_eager`` does. ``name`` is what ``report()`` calls the graph.
     """
+    if mode is not None:
+        _log.warning("the backend zerostride has no modes: mode=%r does nothing", mode)
     unknown = set(options or ()) - {"policy"}
     if unknown:
         raise ValueError(f"the backend zerostride has the option 'policy', and no {', '.join(map(repr, sorted(unknown)))}")
@@ -23,7 +30,7 @@ def backend(module, inputs, *, options=None):
             _broadcasts.check(module, options["policy"])
         except _zerostride.BroadcastError as error:
             return _refused(error)
-    name = title(module)
+    name = name or title(module)
 
     def compiler(direction):
         return lambda module, inputs: compile(module, Report(name, direction))
