@@ -17,6 +17,7 @@ root_doc = "README"
 include_patterns = [
     "*.md",
     "bench/NOTES.md",
+    "bench/torch_models.md",
     "bench/records/**.md",
     "bench/large/record.md",
     "crates/python/README.md",
@@ -43,7 +44,7 @@ CONTENTS = {
     "Reference": ["docs/operations", "docs/python/reference", "docs/accuracy", "CHANGELOG"],
     "Rules": ["spec/broadcasting", "spec/promotion", "spec/in_place", "spec/evaluation", "spec/*"],
     "Inside": ["ARCHITECTURE", "DESIGN", "CONTRIBUTING", "RELEASING"],
-    "Speed": ["bench/records/*/record", "bench/large/record", "bench/NOTES"],
+    "Speed": ["bench/records/*/record", "bench/large/record", "bench/torch_models", "bench/NOTES"],
 }
 
 

@@ -26,7 +26,7 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   bench             measure side by side with the peers; `cargo xtask bench --help`
-  test              all checks: format, lints, tests, documentation, repository rules
+  test              all checks: format, lints, tests, documentation and its site, repository rules
   test --python     the tests of the Python package alone, in a virtual environment of their own
   test --sdist      those tests on the package built from its source distribution, which takes minutes
   test --web        the tests of the page alone, in Chromium

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::{Outcome, python, run as run_command, tidy, web};
+use crate::{Outcome, docs, python, run as run_command, tidy, web};
 
 /// Cargo's checks, with the reason to run each.
 const CARGO: [(&str, &str); 6] = [
@@ -26,6 +26,7 @@ pub(crate) fn run() -> Outcome {
     outcomes.extend(CARGO.map(|(name, arguments)| (name, cargo(arguments))));
     outcomes.push(("the Python package", python::test(false)));
     outcomes.push(("the page", web::test()));
+    outcomes.push(("the site", docs::test()));
     let failures: Vec<String> = outcomes
         .into_iter()
         .filter_map(|(name, outcome)| outcome.err().map(|error| format!("{name}: {error}")))
