@@ -1,6 +1,6 @@
 """Runs a document's examples with what a user has installed, in an empty folder: no clone, no compiler.
 
-    python examples.py python README.md             every `python` block, with the package of this Python
+    python examples.py python README.md             every `python` block, twice, with the package of this Python
     python examples.py shell README.md --zs PATH    every `console` block, whose answers must be those shown
     python examples.py rust README.md > main.rs     a program of every `rust` block, to build with the crates
 
@@ -26,9 +26,10 @@ def run_python(found):
     import numpy as np
 
     np.save("huge.npy", np.random.rand(1000, 64))
-    names = {}
-    for number, block in enumerate(found, 1):
-        exec(compile(block, f"block {number}", "exec"), names)
+    # A reader runs them again, in the folder that they have been run in.
+    for names in {}, {}:
+        for number, block in enumerate(found, 1):
+            exec(compile(block, f"block {number}", "exec"), names)
 
 
 def run_shell(found, zs):

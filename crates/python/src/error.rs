@@ -80,7 +80,7 @@ pub(crate) fn raise_in(error: Error, op: Option<Op>) -> PyErr {
 fn of_file(error: &FileError, message: String) -> PyErr {
     match error.problem() {
         Problem::Io { source, .. } => std::io::Error::new(source.kind(), message).into(),
-        Problem::Exists => PyFileExistsError::new_err(message),
+        Problem::Exists => PyFileExistsError::new_err(format!("{message} with force=True")),
         Problem::ReadOnly => PyPermissionError::new_err(message),
         Problem::NotRegular { .. } | Problem::NotReplaced { .. } => PyOSError::new_err(message),
         _ => PyValueError::new_err(message),

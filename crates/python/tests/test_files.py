@@ -91,7 +91,7 @@ def test_elements_are_read_when_they_are_asked_for(folder):
 
 def test_a_file_is_replaced_only_on_demand(folder):
     x = zs.open("x.npy")
-    with pytest.raises(FileExistsError, match="x.npy: it exists already"):
+    with pytest.raises(FileExistsError, match="x.npy: it exists already; choose another name, or allow it to be replaced with force=True"):
         zs.evaluate("x * 2", out="x.npy", x=x)
     zs.evaluate("x * 2", out="x.npy", force=True, x=x)
     np.testing.assert_array_equal(np.load("x.npy"), 2 * ROWS)

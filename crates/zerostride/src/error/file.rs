@@ -146,7 +146,7 @@ pub enum Problem {
     #[error("it is read-only; make it writable or choose another name")]
     ReadOnly,
     /// Neither the content nor the ending tells the format.
-    #[error("unknown format: it starts with `{}`; known are .npy, .npz and .safetensors", start.escape_ascii())]
+    #[error("unknown format: {}; known are .npy, .npz and .safetensors", Start(start))]
     UnknownFormat {
         /// The first bytes.
         start: Vec<u8>,
@@ -155,7 +155,7 @@ pub enum Problem {
     #[error("the ending says no known format; write to .npy, .npz, .safetensors or .zarr")]
     UnknownEnding,
     /// The format's signature is absent.
-    #[error("not a {format} file: it starts with `{}`", start.escape_ascii())]
+    #[error("not a {format} file: {}", Start(start))]
     NotThisFormat {
         /// The format expected.
         format: Format,
@@ -305,6 +305,18 @@ pub(crate) struct Excerpt<'a>(pub(crate) &'a str);
 impl fmt::Display for Excerpt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_printable(self.0, 80, f)
+    }
+}
+
+/// What a file starts with, or that there is nothing in it.
+struct Start<'a>(&'a [u8]);
+
+impl fmt::Display for Start<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [] => f.write_str("it is empty"),
+            bytes => write!(f, "it starts with `{}`", bytes.escape_ascii()),
+        }
     }
 }
 

@@ -75,7 +75,7 @@ fn npy_shapes_that_are_none() {
 #[test]
 fn npy_preambles_that_are_none() {
     for (file, expected) in [
-        (&b""[..], "not a .npy file: it starts with ``"),
+        (&b""[..], "not a .npy file: it is empty"),
         (b"\x93NUMP", "not a .npy file: it starts with `\\x93NUMP`"),
         (b"PK\x03\x04....", "not a .npy file: it starts with `PK\\x03\\x04....`"),
         (b"\x93NUMPY\x00\x01..", "NPY version 0.1 is not known; versions 1.0, 2.0 and 3.0 are"),
@@ -238,7 +238,7 @@ fn safetensors_headers_that_are_none() {
 #[test]
 fn safetensors_header_lengths_that_are_none() {
     for (file, expected) in [
-        (&b""[..], "not a .safetensors file: it starts with ``"),
+        (&b""[..], "not a .safetensors file: it is empty"),
         (b"\x02\0\0\0", "not a .safetensors file: it starts with `\\x02\\x00\\x00\\x00`"),
         (
             b"\xff\xff\xff\xff\xff\xff\xff\xff{}",
@@ -499,7 +499,7 @@ fn a_file_of_no_known_format_is_refused() {
             "Dear diary, today",
             "unknown format: it starts with `Dear diar`; known are .npy, .npz and .safetensors",
         ),
-        ("", "unknown format: it starts with ``; known are .npy, .npz and .safetensors"),
+        ("", "unknown format: it is empty; known are .npy, .npz and .safetensors"),
     ] {
         std::fs::write(&path, content).unwrap();
         assert_eq!(io::open(&path).unwrap_err().to_string(), format!("{}: {expected}", path.display()));
