@@ -8,8 +8,8 @@ use super::dw::{Dw, two_prod, two_sum};
 use super::exp::{ExpConstants, Exponential, exp, exp2};
 use super::log::Logarithm;
 use super::log_table::{self, Tables};
-use super::{Real, is_short, short};
-use crate::lane::{Element, Lane, Mask};
+use super::{Real, is_short, or_rare, short};
+use crate::lane::{Element, Lane};
 
 /// Logarithms of sums of powers, for a base: the range of its powers, the power and the logarithm in single
 /// words, and both in double words.
@@ -21,14 +21,14 @@ macro_rules! sums_of_powers {
             let (bottom, _) = f64::$range;
             let (a, b) = (a.widen(), b.widen());
             let distance = minus_distance(a, b, bottom);
-            if is_short::<V>() {
+            let exact = || add_to_larger(a, b, one_plus(Exponential::$powers(distance)).$logs());
+            V::narrow(if is_short::<V>() {
                 let l = log_table::log($power(distance.hi) + V::Wide::num(1.0), &f64::$log);
                 let y = add_to_larger(a, b, l.into());
-                if is_certain(y) {
-                    return V::narrow(y);
-                }
-            }
-            V::narrow(add_to_larger(a, b, one_plus(Exponential::$powers(distance)).$logs()))
+                or_rare(is_uncertain(y), y, exact)
+            } else {
+                exact()
+            })
         })*
     };
 }
@@ -40,10 +40,10 @@ sums_of_powers! {
     logaddexp2: EXP2_RANGE, exp2 BINARY, of_base_2 binary;
 }
 
-/// Whether the rounding errors of single words of `f64`, about 2^-52, cannot change any of these as an `f32`.
+/// Where the rounding errors of single words of `f64`, about 2^-52, could change the result as an `f32`.
 #[inline(always)]
-fn is_certain<W: Lane<Elem = f64>>(y: W) -> bool {
-    !y.abs().lt(W::num(2f64.powi(-20))).any()
+fn is_uncertain<W: Lane<Elem = f64>>(y: W) -> W::Mask {
+    y.abs().lt(W::num(2f64.powi(-20)))
 }
 
 /// `-|a - b|`, but at least `bottom`, and `bottom` where infinities leave no distance.

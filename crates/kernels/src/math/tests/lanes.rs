@@ -139,7 +139,10 @@ struct Comparison<V, F, const N: usize>(PhantomData<(V, F)>);
 impl<V: Real<Elem: Sample>, F: Function<N>, const N: usize> Task for Comparison<V, F, N> {
     #[inline(always)]
     fn run(self) {
-        for rows in arguments::<V::Elem, N>().chunks(V::LEN) {
+        let arguments = arguments::<V::Elem, N>();
+        // Again with other neighbours: those of a prime distance, which need other ways of a function.
+        let apart = (0..arguments.len()).map(|i| arguments[i * 7919 % arguments.len()]).collect();
+        for rows in [&arguments, &apart].into_iter().flat_map(|arguments: &Vec<_>| arguments.chunks(V::LEN)) {
             let row = |i: usize| rows[i.min(rows.len() - 1)];
             let got = F::at::<V>(std::array::from_fn(|place| V::from_fn(|i| row(i)[place])));
             for (i, &arguments) in rows.iter().enumerate() {
@@ -153,6 +156,34 @@ impl<V: Real<Elem: Sample>, F: Function<N>, const N: usize> Task for Comparison<
 
 fn compare<V: Real<Elem: Sample>, F: Function<N>, const N: usize>(isa: Isa) {
     isa::run_on(isa, Comparison::<V, F, N>(PhantomData));
+}
+
+/// Compares `logaddexp` of one element, in each place of a register, with the same element alone.
+struct Beside<V>(PhantomData<V>);
+
+impl<V: Real<Elem = f32>> Task for Beside<V> {
+    #[inline(always)]
+    fn run(self) {
+        // In double words, which the neighbours need, this element would be rounded otherwise.
+        let (element, neighbours) = ([2.5095407e-29, -13.733875], [-std::f32::consts::LN_2; 2]);
+        for place in 0..V::LEN {
+            let [a, b] =
+                [0, 1].map(|side| V::from_fn(|i| if i == place { element[side] } else { neighbours[side] }));
+            let got = math::logaddexp(a, b).element(place);
+            assert_eq!(got.to_bits(), math::logaddexp(element[0], element[1]).to_bits(), "in place {place}");
+        }
+    }
+}
+
+#[test]
+fn logaddexp_of_an_element_does_not_depend_on_its_neighbours() {
+    #[cfg(target_arch = "x86_64")]
+    {
+        isa::run_on(Isa::Avx512, Beside::<avx512::F32x16>(PhantomData));
+        isa::run_on(Isa::Avx2, Beside::<avx2::F32x8>(PhantomData));
+    }
+    #[cfg(target_arch = "aarch64")]
+    isa::run_on(Isa::Neon, Beside::<neon::F32x4>(PhantomData));
 }
 
 /// Compares on every lane that the processor has.
