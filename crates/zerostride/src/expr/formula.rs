@@ -245,6 +245,11 @@ fn anew(operand: Expr) -> Expr {
     Expr::map(Op::Positive, [operand])
 }
 
+/// As many ones, whatever the elements are: the logarithm of a complex power would keep infinities and NaN.
+fn ones(operand: &Expr) -> Expr {
+    Expr::from(true).where_(true, operand)
+}
+
 /// The bound; `None` if it is a number that every integer of the dtype satisfies.
 fn effective_bound<'a>(name: &str, bound: Option<&'a Expr>, compute: DType) -> Result<Option<&'a Expr>> {
     let Some(number) = bound.and_then(Expr::number) else { return Ok(bound) };
@@ -265,11 +270,16 @@ fn effective_bound<'a>(name: &str, bound: Option<&'a Expr>, compute: DType) -> R
     Ok(None)
 }
 
-/// Operations that become others for some operands: `pow` with an exponent for which PyTorch's kernels take
-/// no logarithm, and `ldexp` with a floating-point exponent, which is a product with a power of 2.
+/// Operations that become others for some operands: `pow` with a number for which PyTorch's kernels take no
+/// logarithm, and `ldexp` with a floating-point exponent, which is a product with a power of 2.
 pub(super) fn rewritten(op: Op, operands: &[Expr], compute: DType) -> Option<Expr> {
     match (op, operands) {
-        (Op::Pow, [base, exponent]) => power(&base.to_dtype(compute), exponent.number()?, compute),
+        (Op::Pow, [base, exponent]) => match (base.number(), exponent.number()) {
+            (_, Some(exponent)) => power(&base.to_dtype(compute), exponent, compute),
+            // To PyTorch, true is no 1 here.
+            (None | Some(Scalar::Bool(_)), _) => None,
+            (Some(base), _) => (real(base) == Some(1.0)).then(|| ones(&exponent.to_dtype(compute))),
+        },
         (Op::Ldexp, [input, exponent]) if exponent.dtype().ok()?.category() > Category::Int => {
             Some(input * Expr::from(2.0).pow(exponent))
         }
@@ -277,17 +287,19 @@ pub(super) fn rewritten(op: Op, operands: &[Expr], compute: DType) -> Option<Exp
     }
 }
 
+/// The number, unless it has an imaginary part.
+fn real(number: Scalar) -> Option<f64> {
+    match number {
+        Scalar::Complex(number) if number.im != 0.0 => None,
+        number => Some(number.to_f64()),
+    }
+}
+
 /// A power as products, roots and reciprocals, for the exponents for which PyTorch computes it that way, so
 /// that the bits are equal.
 fn power(base: &Expr, exponent: Scalar, compute: DType) -> Option<Expr> {
-    let exponent = match exponent {
-        Scalar::Bool(exponent) => f64::from(exponent),
-        Scalar::Int(exponent) => exponent as f64,
-        Scalar::Float(exponent) => exponent,
-        Scalar::Complex(exponent) if exponent.im == 0.0 => exponent.re,
-        Scalar::Complex(_) => return None,
-    };
-    match exponent {
+    match real(exponent)? {
+        0.0 => Some(ones(base)),
         1.0 => Some(anew(base.clone())),
         2.0 => Some(base.square()),
         _ if compute.category() <= Category::Int => None,
@@ -304,8 +316,14 @@ fn power(base: &Expr, exponent: Scalar, compute: DType) -> Option<Expr> {
 
 pub(super) fn float_power(base: &Expr, exponent: &Expr) -> Expr {
     // A bare number stays one, so that `pow` can take its special cases.
-    let number = exponent.number();
-    formula(Op::FloatPower, [base, exponent], |[base, met]| Ok(base.pow(number.map_or(met, Expr::from))))
+    let numbers = [base.number(), exponent.number()];
+    formula(Op::FloatPower, [base, exponent], |[base, exponent]| {
+        Ok(match numbers {
+            [Some(number), None] => Expr::from(number).pow(exponent),
+            [_, Some(number)] => base.pow(number),
+            [None, None] => base.pow(exponent),
+        })
+    })
 }
 
 pub(super) fn isclose(a: &Expr, b: &Expr, rtol: f64, atol: f64, equal_nan: bool) -> Expr {

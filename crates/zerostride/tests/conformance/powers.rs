@@ -89,3 +89,38 @@ fn other_powers_take_the_kernel() {
     assert_eq!(integers.pow(3).unwrap().to_vec::<i64>().unwrap(), [27, -8]);
     assert_eq!(integers.pow(-1.0).unwrap().to_vec::<f32>().unwrap(), [1.0 / 3.0, -0.5]);
 }
+
+#[test]
+fn everything_to_the_power_0_and_1_to_the_power_of_everything_is_1() {
+    let (infinity, nan) = (f64::INFINITY, f64::NAN);
+    let elements = [(0.0, 0.0), (infinity, 0.0), (nan, 1.0), (0.0, -infinity), (-2.0, nan)];
+    let elements = elements.map(|(re, im)| Complex64::new(re, im));
+    for len in [5, 1000] {
+        let some = Tensor::from_slice(&elements, &[5]).unwrap().repeat(&[len / 5]).unwrap();
+        let (zero, one) = (Complex64::new(0.0, 0.0), Complex64::new(1.0, 0.0));
+        for dtype in [DType::I32, DType::F16, DType::F32, DType::F64, DType::C64, DType::C128] {
+            let x = match dtype >= DType::C64 {
+                true => some.to_dtype(dtype).unwrap(),
+                false => some.real().unwrap().to_dtype(dtype).unwrap(),
+            };
+            let base = |number: Scalar| Expr::from(number).pow(&x).eval().unwrap();
+            let in_place = x.clone_elements().unwrap();
+            in_place.pow_(0).unwrap();
+            for found in [
+                x.pow(0).unwrap(),
+                x.pow(-0.0).unwrap(),
+                x.pow(zero).unwrap(),
+                x.float_power(0).unwrap(),
+                Expr::from(1.0).float_power(&x).eval().unwrap(),
+                Expr::from(&x).pow(0).neg().eval().unwrap().neg().unwrap(),
+                base(Scalar::Int(1)),
+                base(Scalar::Float(1.0)),
+                base(Scalar::Complex(one)),
+                in_place,
+            ] {
+                let all = found.to_dtype(DType::C128).unwrap().to_vec::<Complex64>().unwrap();
+                assert!(all.iter().all(|&y| y == one), "{dtype}: {found}");
+            }
+        }
+    }
+}
