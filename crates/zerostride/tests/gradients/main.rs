@@ -1,10 +1,11 @@
-//! Gradients of expressions: against PyTorch's answers (`golden`), dual numbers and differences (`random`),
+//! Gradients of expressions: against PyTorch's answers (`golden`), dual numbers and differences (`random`), wider ones (`precision`),
 //! of operands that are read through views, and what is refused.
 
 #![cfg(feature = "io")]
 
 mod dual;
 mod golden;
+mod precision;
 mod random;
 
 use zerostride::policy::{self, Audit};

@@ -117,6 +117,11 @@ fn imaginary(part: &Expr) -> Expr {
     zero.map_or_else(|_| part.clone(), |zero| zero.complex(part))
 }
 
+/// 1 - x², without the rounding error of x² where little is left of 1.
+fn one_minus_square(x: &Expr) -> Expr {
+    (1.0 - x) * (x + 1.0)
+}
+
 fn abs(x: &Expr, _: &Expr, g: &Expr) -> Expr {
     g * x.sgn()
 }
@@ -127,7 +132,8 @@ fn acos(x: &Expr, y: &Expr, g: &Expr) -> Expr {
 
 fn acosh(x: &Expr, _: &Expr, g: &Expr) -> Expr {
     // The product keeps to the branch of `acosh` on the complex plane; of real numbers it has none below 1.
-    let root = if is_complex(x) { (x - 1.0).rsqrt() * (x + 1.0).rsqrt() } else { (x * x - 1.0).rsqrt() };
+    let root =
+        if is_complex(x) { (x - 1.0).rsqrt() * (x + 1.0).rsqrt() } else { ((x - 1.0) * (x + 1.0)).rsqrt() };
     g * conj(&root)
 }
 
@@ -142,7 +148,7 @@ fn angle(x: &Expr, _: &Expr, g: &Expr) -> Expr {
 }
 
 fn asin(x: &Expr, _: &Expr, g: &Expr) -> Expr {
-    g * conj(&(1.0_f64 - x * x).rsqrt())
+    g * conj(&one_minus_square(x).rsqrt())
 }
 
 fn asinh(x: &Expr, _: &Expr, g: &Expr) -> Expr {
@@ -154,7 +160,7 @@ fn atan(x: &Expr, _: &Expr, g: &Expr) -> Expr {
 }
 
 fn atanh(x: &Expr, _: &Expr, g: &Expr) -> Expr {
-    g / conj(&(1.0 - x * x))
+    g / conj(&one_minus_square(x))
 }
 
 fn conj_physical(_: &Expr, _: &Expr, g: &Expr) -> Expr {
@@ -197,8 +203,9 @@ fn exp2(_: &Expr, y: &Expr, g: &Expr) -> Expr {
     g * (conj(y) * LN_2)
 }
 
-fn expm1(_: &Expr, y: &Expr, g: &Expr) -> Expr {
-    g * (conj(y) + 1.0)
+/// The result plus 1 would be 0 where the exponential is small.
+fn expm1(x: &Expr, _: &Expr, g: &Expr) -> Expr {
+    g * conj(&x.exp())
 }
 
 fn frac(_: &Expr, _: &Expr, g: &Expr) -> Expr {
@@ -223,9 +230,11 @@ fn gelu_tanh(x: &Expr, _: &Expr, g: &Expr) -> Expr {
     const CUBIC: f64 = 0.044715;
     let slope = FRAC_2_PI.sqrt();
     let squared = x * x;
-    let tanh = ((&squared * CUBIC + 1.0) * x * slope).tanh();
-    let inner = (squared * (3.0 * CUBIC) + 1.0) * slope;
-    g * ((&tanh + 1.0) * 0.5 + x * 0.5 * (1.0 - &tanh * &tanh) * inner)
+    // tanh + 1 is twice the sigmoid of twice as much, which is exact where little is left of 1.
+    let twice = (&squared * CUBIC + 1.0) * x * (2.0 * slope);
+    let (above, below) = (twice.sigmoid(), (-twice).sigmoid());
+    let inner = (squared * (3.0 * CUBIC) + 1.0) * (2.0 * slope);
+    g * (&above + x * &above * below * inner)
 }
 
 fn i0(x: &Expr, _: &Expr, g: &Expr) -> Expr {
@@ -303,8 +312,9 @@ fn sgn(x: &Expr, y: &Expr, g: &Expr) -> Expr {
     only((g - y * along) / one_where(&zero, &modulus), &zero.logical_not())
 }
 
-fn sigmoid(_: &Expr, y: &Expr, g: &Expr) -> Expr {
-    g * conj(&((1.0 - y) * y))
+/// `1 - y` is `sigmoid(-x)`, which is exact where `y` is nearly 1.
+fn sigmoid(x: &Expr, y: &Expr, g: &Expr) -> Expr {
+    g * conj(&((-x).sigmoid() * y))
 }
 
 fn silu(x: &Expr, _: &Expr, g: &Expr) -> Expr {
@@ -316,11 +326,27 @@ fn sin(x: &Expr, _: &Expr, g: &Expr) -> Expr {
     g * conj(&x.cos())
 }
 
-fn sinc(x: &Expr, _: &Expr, g: &Expr) -> Expr {
-    let zero = x.eq(0.0);
-    let turned = one_where(&zero, x) * PI;
-    let slope = (turned.cos() - turned.sin() / &turned) * PI / turned;
-    g * only(conj(&slope), &zero.logical_not())
+/// (cos πx - sinc x) / x; near 0, where the two terms cancel, its series.
+fn sinc(x: &Expr, y: &Expr, g: &Expr) -> Expr {
+    /// The factors of t, -t³, t⁵, ... for t = πx: (2n + 2) / (2n + 3)!, as many as f64 needs up to t = 1.
+    const SERIES: [f64; 10] = {
+        let (mut factors, mut factorial, mut n) = ([0.0; 10], 1.0, 0);
+        while n < 10 {
+            factorial *= (2 * n + 2) as f64 * (2 * n + 3) as f64;
+            factors[n] = (2 * n + 2) as f64 / factorial;
+            n += 1;
+        }
+        factors
+    };
+    let turned = x * PI;
+    let minus_square = -(&turned * &turned);
+    let [rest @ .., last] = SERIES;
+    let sum = rest.iter().rev().fold(Expr::from(last), |sum, &factor| sum * &minus_square + factor);
+    // Whole turns are left out first, since the product with π is rounded.
+    let rest = if is_complex(x) { x.clone() } else { x - (x * 0.5).round() * 2.0 };
+    let near = x.abs().lt(1.0 / PI);
+    let far = ((rest * PI).cos() - y) / one_where(&near, x);
+    g * conj(&(-(turned * sum * PI)).where_(near, far))
 }
 
 fn sinh(x: &Expr, _: &Expr, g: &Expr) -> Expr {
@@ -339,8 +365,10 @@ fn tan(_: &Expr, y: &Expr, g: &Expr) -> Expr {
     g * conj(&(y * y + 1.0))
 }
 
-fn tanh(_: &Expr, y: &Expr, g: &Expr) -> Expr {
-    g * conj(&(1.0 - y * y))
+/// 1 - y² is the product of the sigmoids of ±2x, which are exact where y is nearly ±1, times 4.
+fn tanh(x: &Expr, _: &Expr, g: &Expr) -> Expr {
+    let twice = x * 2.0;
+    g * conj(&(twice.sigmoid() * (-twice).sigmoid() * 4.0))
 }
 
 fn add(_: [&Expr; 2], _: &Expr, g: &Expr) -> [Expr; 2] {
