@@ -1,5 +1,5 @@
-//! Gradients of expressions: against PyTorch's answers (`golden`), dual numbers and differences (`random`), wider ones (`precision`),
-//! of operands that are read through views, and what is refused.
+//! Gradients of expressions: against PyTorch's answers (`golden`), dual numbers and differences (`random`),
+//! and wider numbers (`precision`), of operands that are read through views, and what is refused.
 
 #![cfg(feature = "io")]
 
