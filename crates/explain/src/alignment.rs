@@ -1,7 +1,7 @@
 //! Owns `Column`: the shapes aligned at the right, one column for each dimension of the result. It does not
 //! know how a column is drawn nor the rule for sizes, which is that of `zerostride-shape`.
 
-use zerostride_shape::{Broadcast, Role, ShapeError, broadcast_size};
+use zerostride_shape::{Broadcast, Role, ShapeError, Size, broadcast_size};
 
 use crate::explanation::Explanation;
 
@@ -10,11 +10,11 @@ pub(crate) struct Column {
     /// The dimension of the result, from the left.
     pub(crate) dim: usize,
     /// The size of each operand; `None` where it does not have the dimension.
-    pub(crate) sizes: Vec<Option<usize>>,
+    pub(crate) sizes: Vec<Option<Size>>,
     /// What happens to each operand; meaningless if there is no result.
     pub(crate) roles: Vec<Role>,
     /// The size of the result; `None` if the sizes do not broadcast.
-    pub(crate) result: Option<usize>,
+    pub(crate) result: Option<Size>,
 }
 
 impl Column {
@@ -32,11 +32,11 @@ impl Column {
 ///
 /// The roles are those of the broadcast itself, so the picture cannot differ from what runs. If the shapes do
 /// not broadcast, each dimension is decided on its own.
-pub(crate) fn columns(shapes: &[&[usize]], broadcast: Option<&Broadcast>) -> Vec<Column> {
+pub(crate) fn columns(shapes: &[&[Size]], broadcast: Option<&Broadcast>) -> Vec<Column> {
     let ndim = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
     let column = |dim: usize| {
-        let size = |shape: &&[usize]| dim.checked_sub(ndim - shape.len()).map(|own| shape[own]);
-        let sizes: Vec<Option<usize>> = shapes.iter().map(size).collect();
+        let size = |shape: &&[Size]| dim.checked_sub(ndim - shape.len()).map(|own| shape[own]);
+        let sizes: Vec<Option<Size>> = shapes.iter().map(size).collect();
         match broadcast {
             Some(broadcast) => Column {
                 dim,
@@ -46,7 +46,7 @@ pub(crate) fn columns(shapes: &[&[usize]], broadcast: Option<&Broadcast>) -> Vec
             },
             None => {
                 let result = sizes.iter().flatten().try_fold(1, |size, &own| broadcast_size(size, own));
-                let role = |size: &Option<usize>| match size {
+                let role = |size: &Option<Size>| match size {
                     None => Role::Added,
                     size if *size == result => Role::Kept,
                     Some(_) => Role::Stretched,

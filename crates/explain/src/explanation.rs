@@ -2,7 +2,7 @@
 //! anything is printed (`text/`, `json.rs`) nor how repairs are found (`repair/`).
 
 use zerostride_ops::{Bucket, Class as OpClass, DType, Op, Typed, result_type};
-use zerostride_shape::{Broadcast, Class, Classes, Shape, ShapeError, check_in_place};
+use zerostride_shape::{Broadcast, Class, Classes, Shape, ShapeError, Size, check_in_place};
 
 use crate::operand::{Operand, names};
 use crate::reading::Reading;
@@ -71,7 +71,7 @@ impl Explanation {
     /// errors.
     pub fn new(operands: Vec<Operand>, options: Options) -> Explanation {
         let names = names(&operands);
-        let shapes: Vec<&[usize]> = operands.iter().map(|operand| &*operand.shape).collect();
+        let shapes: Vec<&[Size]> = operands.iter().map(|operand| &*operand.shape).collect();
         let problem = Problem {
             shapes: &shapes,
             names: &names,
@@ -209,7 +209,7 @@ impl Explanation {
     }
 }
 
-fn examine(operands: &[Operand], shapes: &[&[usize]], options: &Options) -> Result<Success, ShapeError> {
+fn examine(operands: &[Operand], shapes: &[&[Size]], options: &Options) -> Result<Success, ShapeError> {
     let broadcast = Broadcast::new(shapes)?;
     if let (true, Some(target)) = (options.in_place, shapes.first()) {
         check_in_place(target, broadcast.shape())?;

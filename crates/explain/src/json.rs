@@ -2,7 +2,7 @@
 //! know how the values are computed (`explanation.rs`).
 
 use serde::ser::{Serialize, Serializer};
-use zerostride_shape::{Class, Role};
+use zerostride_shape::{Class, Role, Size, Stride};
 
 use crate::explanation::Explanation;
 use crate::{operand, repair};
@@ -11,8 +11,8 @@ use crate::{operand, repair};
 struct Document<'a> {
     version: u32,
     broadcastable: bool,
-    shape: Option<&'a [usize]>,
-    numel: Option<usize>,
+    shape: Option<&'a [Size]>,
+    numel: Option<Size>,
     operands: Vec<Operand<'a>>,
     classes: Vec<&'static str>,
     error: Option<Error>,
@@ -22,9 +22,9 @@ struct Document<'a> {
 #[derive(serde::Serialize)]
 struct Operand<'a> {
     name: &'a str,
-    shape: &'a [usize],
+    shape: &'a [Size],
     dims: Option<Vec<&'static str>>,
-    strides: Option<&'a [isize]>,
+    strides: Option<&'a [Stride]>,
 }
 
 #[derive(serde::Serialize)]
@@ -37,7 +37,7 @@ struct Error {
 struct Repair<'a> {
     operand: &'a str,
     call: &'a str,
-    shape: &'a [usize],
+    shape: &'a [Size],
 }
 
 fn name_of(role: &Role) -> &'static str {

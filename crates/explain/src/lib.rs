@@ -30,6 +30,8 @@
 //! tensors, computation or terminals.
 
 #![forbid(unsafe_code)]
+// A `Size` is a `usize` only where that has 64 bits.
+#![allow(clippy::unnecessary_cast, clippy::useless_conversion)]
 
 // Its example is a test.
 #[cfg(doctest)]

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use zerostride_ops::DType;
+use zerostride_shape::Size;
 
 /// One operand of a broadcast: a shape, and whatever else is known.
 ///
@@ -19,7 +20,7 @@ pub struct Operand {
     /// The name to print; operands without one are called a, b, c, ..., z, aa, ab, ...
     pub name: Option<String>,
     /// The sizes; any numbers, even those that no tensor can have.
-    pub shape: Vec<usize>,
+    pub shape: Vec<Size>,
     /// The dtype; if it is `None`, bytes are counted for the default float.
     pub dtype: Option<DType>,
     /// The elements in row-major order, as they are printed. They are not drawn if their number is not that
@@ -29,7 +30,7 @@ pub struct Operand {
 
 impl Operand {
     /// An operand with a shape, of which nothing else is known.
-    pub fn new(shape: &[usize]) -> Operand {
+    pub fn new(shape: &[Size]) -> Operand {
         Operand { name: None, shape: shape.to_vec(), dtype: None, values: None }
     }
 
@@ -58,8 +59,8 @@ impl Operand {
 
     /// The elements, if there are as many as the shape has.
     pub(crate) fn known_values(&self) -> Option<&[String]> {
-        let numel = self.shape.iter().try_fold(1usize, |numel, &size| numel.checked_mul(size));
-        self.values.as_deref().filter(|values| Some(values.len()) == numel)
+        let numel = self.shape.iter().try_fold(1 as Size, |numel, &size| numel.checked_mul(size));
+        self.values.as_deref().filter(|values| Some(values.len() as Size) == numel)
     }
 
     /// The dtype that bytes are counted for.

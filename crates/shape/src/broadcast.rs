@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use crate::dims::{Dims, reads_like_a_slice};
 use crate::error::ShapeError;
 use crate::layout::Layout;
-use crate::shape::{Shape, Strides, check_rank};
+use crate::shape::{Shape, Size, Strides, check_rank};
 
 /// The rule for one dimension: equal sizes stay, a size of 1 is stretched to the other one, all else is an
 /// error.
@@ -20,7 +20,7 @@ use crate::shape::{Shape, Strides, check_rank};
 /// assert_eq!(broadcast_size(2, 3), None);
 /// ```
 #[inline]
-pub const fn broadcast_size(a: usize, b: usize) -> Option<usize> {
+pub const fn broadcast_size(a: Size, b: Size) -> Option<Size> {
     if a == b || b == 1 {
         Some(a)
     } else if a == 1 {
@@ -32,8 +32,8 @@ pub const fn broadcast_size(a: usize, b: usize) -> Option<usize> {
 
 /// The first mismatch from the right; "tensor a" is the shape accumulated so far.
 pub(crate) struct Mismatch {
-    pub(crate) a: usize,
-    pub(crate) b: usize,
+    pub(crate) a: Size,
+    pub(crate) b: Size,
     pub(crate) from_right: usize,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Mismatch {
 /// `common` is at least as long as `operand`. This is the only implementation of the rule, at run time and at
 /// compile time.
 #[inline]
-pub(crate) const fn fold(common: &mut [usize], operand: &[usize]) -> Result<(), Mismatch> {
+pub(crate) const fn fold(common: &mut [Size], operand: &[Size]) -> Result<(), Mismatch> {
     let mut from_right = 0;
     while from_right < operand.len() {
         let b = operand[operand.len() - 1 - from_right];
@@ -77,7 +77,7 @@ pub(crate) const fn fold(common: &mut [usize], operand: &[usize]) -> Result<(), 
 /// assert_eq!(broadcast_shape(&[&[1, 3], &[2, 1]])?, [2, 3]);
 /// # Ok::<(), zerostride_shape::ShapeError>(())
 /// ```
-pub fn broadcast_shape(shapes: &[&[usize]]) -> Result<Shape, ShapeError> {
+pub fn broadcast_shape(shapes: &[&[Size]]) -> Result<Shape, ShapeError> {
     // Usually all shapes are equal, or scalars.
     let longest = shapes.iter().copied().max_by_key(|shape| shape.len()).unwrap_or_default();
     if shapes.iter().all(|shape| shape.is_empty() || *shape == longest) {
@@ -108,7 +108,7 @@ pub fn broadcast_shape(shapes: &[&[usize]]) -> Result<Shape, ShapeError> {
 /// assert!(!broadcast_onto(&mut common, &[4]));
 /// ```
 #[inline]
-pub fn broadcast_onto(common: &mut [usize], operand: &[usize]) -> bool {
+pub fn broadcast_onto(common: &mut [Size], operand: &[Size]) -> bool {
     fold(common, operand).is_ok()
 }
 
@@ -130,7 +130,7 @@ pub fn broadcast_onto(common: &mut [usize], operand: &[usize]) -> bool {
 /// );
 /// # Ok::<(), zerostride_shape::ShapeError>(())
 /// ```
-pub fn broadcast_shapes(shapes: &[&[usize]]) -> Result<Shape, ShapeError> {
+pub fn broadcast_shapes(shapes: &[&[Size]]) -> Result<Shape, ShapeError> {
     let mut common = blank(shapes)?;
     for (argument, shape) in shapes.iter().enumerate() {
         if let Err(mismatch) = fold(&mut common, shape) {
@@ -147,15 +147,15 @@ pub fn broadcast_shapes(shapes: &[&[usize]]) -> Result<Shape, ShapeError> {
 
 /// The shape before any operand is folded in: as many ones as the longest shape has sizes.
 #[inline]
-fn blank(shapes: &[&[usize]]) -> Result<Dims<usize>, ShapeError> {
+fn blank(shapes: &[&[Size]]) -> Result<Dims<Size>, ShapeError> {
     let ndim = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
     check_rank(ndim)?;
     Ok(Dims::filled(ndim, 1))
 }
 
 #[cold]
-fn incompatible(shapes: &[&[usize]], operand: usize, mismatch: &Mismatch) -> ShapeError {
-    let size_of = |shape: &[usize]| shape.iter().rev().nth(mismatch.from_right).copied();
+fn incompatible(shapes: &[&[Size]], operand: usize, mismatch: &Mismatch) -> ShapeError {
+    let size_of = |shape: &[Size]| shape.iter().rev().nth(mismatch.from_right).copied();
     let first = shapes.iter().position(|shape| size_of(shape) == Some(mismatch.a)).unwrap_or(0);
     // Only the operands up to this one have been accumulated, so the dimension is an index into their result.
     let ndim = shapes[..=operand].iter().map(|shape| shape.len()).max().unwrap_or(0);
@@ -171,7 +171,7 @@ fn incompatible(shapes: &[&[usize]], operand: usize, mismatch: &Mismatch) -> Sha
     }
 }
 
-fn owned(shapes: &[&[usize]]) -> Result<Box<[Shape]>, ShapeError> {
+fn owned(shapes: &[&[Size]]) -> Result<Box<[Shape]>, ShapeError> {
     shapes.iter().map(|shape| Shape::new(shape)).collect()
 }
 
@@ -217,7 +217,7 @@ impl Broadcast {
     ///
     /// # Errors
     /// As [`broadcast_shape`].
-    pub fn new(shapes: &[&[usize]]) -> Result<Broadcast, ShapeError> {
+    pub fn new(shapes: &[&[Size]]) -> Result<Broadcast, ShapeError> {
         let shape = broadcast_shape(shapes)?;
         let operands = shapes.iter().map(|operand| roles(&shape, operand)).collect();
         Ok(Broadcast { shape, operands })
@@ -281,7 +281,7 @@ impl Broadcast {
     }
 }
 
-fn roles(result: &[usize], operand: &[usize]) -> Roles {
+fn roles(result: &[Size], operand: &[Size]) -> Roles {
     let mut roles = Dims::filled(result.len(), Role::Added);
     for ((role, &size), &own) in roles.iter_mut().zip(result).rev().zip(operand.iter().rev()) {
         *role = if own == size { Role::Kept } else { Role::Stretched };
@@ -307,7 +307,7 @@ fn roles(result: &[usize], operand: &[usize]) -> Roles {
 /// );
 /// # Ok::<(), zerostride_shape::ShapeError>(())
 /// ```
-pub fn check_in_place(target: &[usize], broadcast: &Shape) -> Result<(), ShapeError> {
+pub fn check_in_place(target: &[Size], broadcast: &Shape) -> Result<(), ShapeError> {
     if *broadcast == *target {
         return Ok(());
     }
@@ -334,9 +334,9 @@ pub fn check_in_place(target: &[usize], broadcast: &Shape) -> Result<(), ShapeEr
 /// );
 /// # Ok::<(), zerostride_shape::ShapeError>(())
 /// ```
-pub fn sum_to_size_dims(shape: &[usize], target: &[usize]) -> Result<Vec<usize>, ShapeError> {
+pub fn sum_to_size_dims(shape: &[Size], target: &[Size]) -> Result<Vec<usize>, ShapeError> {
     let sizes = Shape::new(shape)?;
-    let fits = |(&size, &to): (&usize, &usize)| to == size || to == 1;
+    let fits = |(&size, &to): (&Size, &Size)| to == size || to == 1;
     if target.len() > shape.len() || !shape.iter().rev().zip(target.iter().rev()).all(fits) {
         return Err(ShapeError::SumToSize { target: target.to_vec(), sizes });
     }
@@ -354,13 +354,13 @@ mod tests {
     /// The shapes of the operands, as the tables list them.
     type Operands = &'static [&'static [usize]];
 
-    fn text(shapes: &[&[usize]]) -> String {
+    fn text(shapes: &[&[Size]]) -> String {
         broadcast_shape(shapes).unwrap_err().to_string()
     }
 
     #[test]
     fn the_examples_of_the_source_documents_have_their_shapes() {
-        let table: [(&str, Operands, &[usize]); 13] = [
+        let table: [(&str, Operands, &[Size]); 13] = [
             ("S1", &[&[4, 3], &[1, 3]], &[4, 3]),
             ("S3", &[&[5, 3, 4, 1], &[3, 1, 1]], &[5, 3, 4, 1]),
             ("S5", &[&[5, 1, 4, 1], &[3, 1, 2]], &[5, 3, 4, 2]),
@@ -458,7 +458,7 @@ mod tests {
 
     #[test]
     fn a_result_that_no_memory_could_hold_is_refused_with_its_size() {
-        let operands: [&[usize]; 2] = [&[1 << 40, 1], &[1, 1 << 40]];
+        let operands: [&[Size]; 2] = [&[1 << 40, 1], &[1, 1 << 40]];
         for error in [
             broadcast_shape(&operands).unwrap_err(),
             broadcast_shapes(&operands).unwrap_err(),
@@ -477,7 +477,7 @@ mod tests {
 
     #[test]
     fn in_place_targets_never_stretch() {
-        let table: [(&[usize], &[usize], Option<&str>); 5] = [
+        let table: [(&[Size], &[Size], Option<&str>); 5] = [
             (&[5, 3, 4, 1], &[3, 1, 1], None),
             (
                 &[1, 3, 1],
@@ -496,7 +496,7 @@ mod tests {
 
     #[test]
     fn sums_reduce_what_expanding_had_stretched_or_added() {
-        let table: [(&[usize], &[usize], &[usize]); 6] = [
+        let table: [(&[Size], &[Size], &[Size]); 6] = [
             (&[4, 2, 3], &[2, 1], &[0, 2]),
             (&[2, 3], &[2, 3], &[]),
             (&[2, 3], &[], &[0, 1]),

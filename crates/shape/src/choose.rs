@@ -4,7 +4,7 @@
 use crate::dims::Dims;
 use crate::error::{ErrorClass, ShapeError};
 use crate::layout::Layout;
-use crate::shape::check_rank;
+use crate::shape::{Size, Stride, check_rank};
 use crate::views::{wrap, wrap_set};
 
 impl Layout {
@@ -12,14 +12,14 @@ impl Layout {
     ///
     /// It cannot overflow where there are elements. The offset of an empty layout means nothing, so it may
     /// stay.
-    fn offset_after(&self, steps: usize, stride: isize) -> isize {
-        let moved = isize::try_from(steps).ok().and_then(|steps| stride.checked_mul(steps));
+    fn offset_after(&self, steps: Size, stride: Stride) -> Stride {
+        let moved = Stride::try_from(steps).ok().and_then(|steps| stride.checked_mul(steps));
         let moved = moved.and_then(|moved| self.offset().checked_add(moved));
         moved.filter(|&offset| offset >= 0).unwrap_or(self.offset())
     }
 
     /// The layout with one dimension replaced.
-    fn with_dim(&self, dim: usize, size: usize, stride: isize, offset: isize) -> Result<Layout, ShapeError> {
+    fn with_dim(&self, dim: usize, size: Size, stride: Stride, offset: Stride) -> Result<Layout, ShapeError> {
         let (mut shape, mut strides) = (self.shape().dims().clone(), self.strides().dims().clone());
         shape[dim] = size;
         strides[dim] = stride;
@@ -46,15 +46,15 @@ impl Layout {
     /// );
     /// # Ok::<(), zerostride_shape::ShapeError>(())
     /// ```
-    pub fn narrow(&self, dim: isize, start: isize, length: isize) -> Result<Layout, ShapeError> {
+    pub fn narrow(&self, dim: isize, start: Stride, length: Stride) -> Result<Layout, ShapeError> {
         if self.ndim() == 0 {
             return Err(ShapeError::ZeroDim { function: "narrow", class: ErrorClass::Runtime });
         }
-        let length = usize::try_from(length).map_err(|_| ShapeError::NarrowLength)?;
+        let length = Size::try_from(length).map_err(|_| ShapeError::NarrowLength)?;
         let dim = wrap(dim, self.ndim())?;
         let size = self.shape()[dim];
         let from = if start < 0 { start.checked_add_unsigned(size) } else { Some(start) };
-        let from = from.and_then(|from| usize::try_from(from).ok()).filter(|&from| from <= size);
+        let from = from.and_then(|from| Size::try_from(from).ok()).filter(|&from| from <= size);
         let from = from.ok_or(ShapeError::NarrowStart { start, size })?;
         if length > size - from {
             return Err(ShapeError::NarrowEnd { start: from, length, size });
@@ -83,14 +83,14 @@ impl Layout {
     /// );
     /// # Ok::<(), zerostride_shape::ShapeError>(())
     /// ```
-    pub fn select(&self, dim: isize, index: isize) -> Result<Layout, ShapeError> {
+    pub fn select(&self, dim: isize, index: Stride) -> Result<Layout, ShapeError> {
         if self.ndim() == 0 {
             return Err(ShapeError::ZeroDim { function: "select", class: ErrorClass::Index });
         }
         let dim = wrap(dim, self.ndim())?;
         let size = self.shape()[dim];
         let at = if index < 0 { index.checked_add_unsigned(size) } else { Some(index) };
-        let Some(at) = at.and_then(|at| usize::try_from(at).ok()).filter(|&at| at < size) else {
+        let Some(at) = at.and_then(|at| Size::try_from(at).ok()).filter(|&at| at < size) else {
             return Err(ShapeError::SelectIndex { index, sizes: self.shape().clone(), dim });
         };
         let offset = self.offset_after(at, self.strides()[dim]);
@@ -124,9 +124,9 @@ impl Layout {
     pub fn slice(
         &self,
         dim: isize,
-        start: Option<isize>,
-        stop: Option<isize>,
-        step: isize,
+        start: Option<Stride>,
+        stop: Option<Stride>,
+        step: Stride,
     ) -> Result<Layout, ShapeError> {
         if self.ndim() == 0 {
             return Err(ShapeError::ZeroDim { function: "slice", class: ErrorClass::Index });
@@ -135,18 +135,18 @@ impl Layout {
         if step == 0 {
             return Err(ShapeError::SliceStep);
         }
-        let size = self.shape()[dim] as isize;
+        let size = self.shape()[dim] as Stride;
         // The range of indices: forwards from 0 to the size, backwards from the last element to the one
         // before the first.
         let (first, last) = if step > 0 { (0, size) } else { (-1, size - 1) };
-        let edge = |end: isize| if end < 0 { (end + size).max(first) } else { end.min(last) };
+        let edge = |end: Stride| if end < 0 { (end + size).max(first) } else { end.min(last) };
         let start = start.map_or(if step > 0 { first } else { last }, edge);
         let stop = stop.map_or(if step > 0 { last } else { first }, edge);
         let distance = if step > 0 { stop - start } else { start - stop };
-        let length = if distance > 0 { (distance as usize - 1) / step.unsigned_abs() + 1 } else { 0 };
+        let length = if distance > 0 { (distance as Size - 1) / step.unsigned_abs() + 1 } else { 0 };
         let stride = self.strides()[dim];
         // Only a stride that no step uses can saturate.
-        let offset = self.offset_after(start.max(0) as usize, stride);
+        let offset = self.offset_after(start.max(0) as Size, stride);
         self.with_dim(dim, length, stride.saturating_mul(step), offset)
     }
 
@@ -195,7 +195,7 @@ impl Layout {
     /// assert_eq!((x.offset(), x.strides()[0], x.numel()), (1, 5, 3));
     /// # Ok::<(), zerostride_shape::ShapeError>(())
     /// ```
-    pub fn diagonal(&self, offset: isize, dim1: isize, dim2: isize) -> Result<Layout, ShapeError> {
+    pub fn diagonal(&self, offset: Stride, dim1: isize, dim2: isize) -> Result<Layout, ShapeError> {
         let (first, second) = (wrap(dim1, self.ndim())?, wrap(dim2, self.ndim())?);
         if first == second {
             return Err(ShapeError::DiagonalIdentical { dim1, dim2 });
@@ -239,10 +239,10 @@ impl Layout {
     /// assert_eq!(*x.strides(), [1, 1]);
     /// # Ok::<(), zerostride_shape::ShapeError>(())
     /// ```
-    pub fn unfold(&self, dim: isize, size: isize, step: isize) -> Result<Layout, ShapeError> {
+    pub fn unfold(&self, dim: isize, size: Stride, step: Stride) -> Result<Layout, ShapeError> {
         let dim = wrap(dim, self.ndim())?;
         let max = self.shape().get(dim).copied().unwrap_or(1);
-        let window = usize::try_from(size).map_err(|_| ShapeError::UnfoldNegative { size })?;
+        let window = Size::try_from(size).map_err(|_| ShapeError::UnfoldNegative { size })?;
         if window > max {
             return Err(ShapeError::UnfoldSize { dim, max, size: window });
         }
@@ -250,7 +250,7 @@ impl Layout {
             return Err(ShapeError::UnfoldStep { step });
         }
         check_rank(self.ndim() + 1)?;
-        let (mut shape, mut strides): (Dims<usize>, Dims<isize>) =
+        let (mut shape, mut strides): (Dims<Size>, Dims<Stride>) =
             (self.shape().dims().clone(), self.strides().dims().clone());
         let stride = strides.get(dim).copied().unwrap_or(1);
         if self.ndim() > 0 {

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-use crate::shape::Shape;
+use crate::shape::{Shape, Size};
 
 /// An effect of a broadcast that cannot be seen in the program's text.
 ///
@@ -87,7 +87,7 @@ pub struct Classes(u8);
 impl Classes {
     /// The classes of a broadcast of these operands to `result` that shapes alone decide: all but
     /// [`Class::BlowUp`].
-    pub fn of(result: &Shape, operands: &[&[usize]]) -> Classes {
+    pub fn of(result: &Shape, operands: &[&[Size]]) -> Classes {
         let applies = |class: &Class| match class {
             Class::RankAdded => operands.iter().any(|shape| shape.len() < result.ndim()),
             Class::Stretched => operands.iter().any(|shape| is_stretched(result, shape)),
@@ -136,22 +136,22 @@ impl fmt::Debug for Classes {
     }
 }
 
-fn numel(shape: &[usize]) -> usize {
+fn numel(shape: &[Size]) -> Size {
     shape.iter().product()
 }
 
-fn is_stretched(result: &[usize], operand: &[usize]) -> bool {
+fn is_stretched(result: &[Size], operand: &[Size]) -> bool {
     result.iter().rev().zip(operand.iter().rev()).any(|(size, own)| own != size)
 }
 
 /// Whether a result has more elements than each of its operands, of which there is at least one:
 /// [`Class::MutualStretch`].
-pub fn is_mutual_stretch(result: &Shape, operands: &[&[usize]]) -> bool {
+pub fn is_mutual_stretch(result: &Shape, operands: &[&[Size]]) -> bool {
     !operands.is_empty() && operands.iter().all(|shape| numel(shape) < result.numel())
 }
 
-fn has_same_numel(operands: &[&[usize]]) -> bool {
-    let mut sorted: Vec<(usize, &[usize])> = operands.iter().map(|shape| (numel(shape), *shape)).collect();
+fn has_same_numel(operands: &[&[Size]]) -> bool {
+    let mut sorted: Vec<(Size, &[Size])> = operands.iter().map(|shape| (numel(shape), *shape)).collect();
     sorted.sort_unstable();
     sorted.windows(2).any(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1)
 }
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn each_class_applies_to_its_shapes_and_to_no_others() {
-        let table: [(&[&[usize]], &str); 12] = [
+        let table: [(&[&[Size]], &str); 12] = [
             (&[&[4, 3], &[4, 3]], ""),
             (&[&[4, 3], &[1, 3]], "stretched"),
             (&[&[4, 3], &[3]], "rank_added"),

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use crate::dims::Dims;
-use crate::shape::{Shape, Strides};
+use crate::shape::{Shape, Size, Stride, Strides};
 
 /// The same loop with as few dimensions as possible: dimensions of size 1 are dropped, and neighbouring
 /// dimensions merged if every operand walks both with a single stride.
@@ -26,14 +26,14 @@ use crate::shape::{Shape, Strides};
 /// assert_eq!(strides[0], [12, 1]);
 /// assert_eq!(strides[1], [1, 0]);
 /// ```
-pub fn coalesce(shape: &[usize], strides: &[&[isize]]) -> (Shape, Vec<Strides>) {
+pub fn coalesce(shape: &[Size], strides: &[&[Stride]]) -> (Shape, Vec<Strides>) {
     if shape.contains(&0) {
         return pack(Dims::filled(1, 0), strides.iter().map(|_| Dims::filled(1, 0)));
     }
-    let mut sizes: Dims<usize> = Dims::default();
-    let mut merged: Vec<Dims<isize>> = strides.iter().map(|_| Dims::default()).collect();
+    let mut sizes: Dims<Size> = Dims::default();
+    let mut merged: Vec<Dims<Stride>> = strides.iter().map(|_| Dims::default()).collect();
     for (dim, &size) in shape.iter().enumerate().filter(|(_, size)| **size != 1) {
-        let steps_evenly = |(operand, outer): (&&[isize], &Dims<isize>)| {
+        let steps_evenly = |(operand, outer): (&&[Stride], &Dims<Stride>)| {
             outer.last().is_some_and(|&outer| outer as i128 == size as i128 * operand[dim] as i128)
         };
         if !sizes.is_empty() && strides.iter().zip(&merged).all(steps_evenly) {
@@ -74,7 +74,7 @@ pub fn coalesce(shape: &[usize], strides: &[&[isize]]) -> (Shape, Vec<Strides>) 
 /// assert_eq!(shape, [6]);
 /// assert_eq!(strides[1], [1]);
 /// ```
-pub fn order_dims(shape: &[usize], strides: &[&[isize]]) -> (Shape, Vec<Strides>) {
+pub fn order_dims(shape: &[Size], strides: &[&[Stride]]) -> (Shape, Vec<Strides>) {
     // Outermost first, by insertion. A sort would need a total order, and where strides are 0 the order is
     // partial.
     let mut order: Dims<usize> = (0..shape.len()).collect();
@@ -106,16 +106,16 @@ pub fn order_dims(shape: &[usize], strides: &[&[isize]]) -> (Shape, Vec<Strides>
 /// assert_eq!((&strides[0][..], firsts[0]), (&[3, 0][..], -9));
 /// assert_eq!((&strides[1][..], firsts[1]), (&[-3, 1][..], 9 - 2));
 /// ```
-pub fn turn_dims(shape: &[usize], strides: &[&[isize]]) -> (Vec<Strides>, Vec<isize>) {
+pub fn turn_dims(shape: &[Size], strides: &[&[Stride]]) -> (Vec<Strides>, Vec<Stride>) {
     let is_turned = |dim: usize| {
         let step = strides.iter().map(|operand| operand[dim]).find(|&step| step != 0);
         shape[dim] > 1 && step.is_some_and(|step| step < 0)
     };
     let turned: Dims<usize> = (0..shape.len()).filter(|&dim| is_turned(dim)).collect();
-    let turn = |operand: &&[isize]| {
-        let (mut own, mut first): (Dims<isize>, _) = (operand.iter().copied().collect(), 0);
+    let turn = |operand: &&[Stride]| {
+        let (mut own, mut first): (Dims<Stride>, _) = (operand.iter().copied().collect(), 0);
         for &dim in &*turned {
-            first += (shape[dim] - 1) as isize * own[dim];
+            first += (shape[dim] - 1) as Stride * own[dim];
             own[dim] = -own[dim];
         }
         (Strides::from_dims(own), first)
@@ -124,7 +124,7 @@ pub fn turn_dims(shape: &[usize], strides: &[&[isize]]) -> (Vec<Strides>, Vec<is
 }
 
 /// Whether dimension `a` should be inside dimension `b`; `None` if no operand decides.
-fn inner_of(shape: &[usize], strides: &[&[isize]], a: usize, b: usize) -> Option<bool> {
+fn inner_of(shape: &[Size], strides: &[&[Stride]], a: usize, b: usize) -> Option<bool> {
     for operand in strides {
         let (step_a, step_b) = (operand[a].unsigned_abs(), operand[b].unsigned_abs());
         if step_a == 0 || step_b == 0 {
@@ -141,7 +141,7 @@ fn inner_of(shape: &[usize], strides: &[&[isize]], a: usize, b: usize) -> Option
     None
 }
 
-fn pack(sizes: Dims<usize>, strides: impl Iterator<Item = Dims<isize>>) -> (Shape, Vec<Strides>) {
+fn pack(sizes: Dims<Size>, strides: impl Iterator<Item = Dims<Stride>>) -> (Shape, Vec<Strides>) {
     let shape =
         Shape::from_dims(sizes).expect("the sizes of an existing shape, reordered or merged, fit as before");
     (shape, strides.map(Strides::from_dims).collect())

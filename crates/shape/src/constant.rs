@@ -3,6 +3,7 @@
 
 use crate::broadcast::fold;
 use crate::message::INCOMPATIBLE;
+use crate::shape::Size;
 
 /// The rank of the broadcast of two shapes of these ranks: the larger one.
 ///
@@ -30,7 +31,7 @@ pub const fn broadcast_rank(a: usize, b: usize) -> usize {
 /// assert_eq!(SHAPE, [5, 3, 4, 2]);
 /// ```
 #[track_caller]
-pub const fn broadcast_const<const R: usize>(a: &[usize], b: &[usize]) -> [usize; R] {
+pub const fn broadcast_const<const R: usize>(a: &[Size], b: &[Size]) -> [Size; R] {
     assert!(R == broadcast_rank(a.len(), b.len()), "R must be the rank of the longer shape");
     let mut common = [1; R];
     let operands = [a, b];
@@ -64,8 +65,8 @@ pub const fn broadcast_const<const R: usize>(a: &[usize], b: &[usize]) -> [usize
 macro_rules! assert_broadcast {
     ([$($a:expr),* $(,)?], [$($b:expr),* $(,)?] $(,)?) => {
         const {
-            const A: &[usize] = &[$($a),*];
-            const B: &[usize] = &[$($b),*];
+            const A: &[$crate::Size] = &[$($a),*];
+            const B: &[$crate::Size] = &[$($b),*];
             $crate::broadcast_const::<{ $crate::broadcast_rank(A.len(), B.len()) }>(A, B)
         }
     };
@@ -81,8 +82,8 @@ struct Text {
 }
 
 impl Text {
-    const fn incompatible(a: usize, b: usize, dim: usize) -> Text {
-        let numbers = [a, b, dim];
+    const fn incompatible(a: Size, b: Size, dim: usize) -> Text {
+        let numbers = [a, b, dim as Size];
         let mut text = Text { bytes: [0; ROOM], len: 0 };
         let mut next = 0;
         while next < numbers.len() {
@@ -102,7 +103,7 @@ impl Text {
         }
     }
 
-    const fn push_number(&mut self, number: usize) {
+    const fn push_number(&mut self, number: Size) {
         if number >= 10 {
             self.push_number(number / 10);
         }

@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::shape::Shape;
+use crate::shape::{Shape, Size, Stride};
 
 /// The class of exception that PyTorch raises for an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,9 +44,9 @@ pub enum ShapeError {
     /// Operands that do not broadcast, by the rule of operations.
     Incompatible {
         /// The accumulated size, "tensor a".
-        a: usize,
+        a: Size,
         /// The size of the operand that does not fit, "tensor b".
-        b: usize,
+        b: Size,
         /// The dimension of the result of a and b.
         dim: usize,
         /// The operand that brought size `a`, and the one that has size `b`.
@@ -75,7 +75,7 @@ pub enum ShapeError {
     /// A target of `sum_to_size` that could not be expanded to the tensor's shape.
     SumToSize {
         /// The requested sizes.
-        target: Vec<usize>,
+        target: Vec<Size>,
         /// The sizes of the tensor.
         sizes: Shape,
     },
@@ -89,21 +89,21 @@ pub enum ShapeError {
     /// A number of elements (not counting sizes of 0) above `isize::MAX`.
     NumelOverflow {
         /// The requested sizes.
-        sizes: Vec<usize>,
+        sizes: Vec<Size>,
     },
     /// A byte count above `isize::MAX`.
     BytesOverflow {
         /// The requested shape.
         shape: Shape,
         /// Bytes for each element.
-        item_size: usize,
+        item_size: Size,
     },
     /// A negative size where only `-1`, or no negative size, is allowed.
     NegativeSize {
         /// The first negative size.
-        size: isize,
+        size: Stride,
         /// The requested sizes.
-        sizes: Vec<isize>,
+        sizes: Vec<Stride>,
     },
 
     // Layouts.
@@ -112,34 +112,34 @@ pub enum ShapeError {
     /// A layout with a negative storage offset.
     NegativeOffset {
         /// The offset, in elements.
-        offset: isize,
+        offset: Stride,
     },
     /// A layout with elements before the start of the storage.
     BeforeStorage {
         /// The sizes of the layout.
         shape: Shape,
         /// The lowest element that the layout would reach.
-        lowest: isize,
+        lowest: Stride,
     },
     /// A layout with element indices above `isize::MAX`, or below `isize::MIN`.
     LayoutOverflow {
         /// The sizes of the layout.
-        sizes: Vec<usize>,
+        sizes: Vec<Size>,
         /// The strides of the layout, in elements.
-        strides: Vec<isize>,
+        strides: Vec<Stride>,
     },
 
     // Expanding.
     /// An expanded size that differs from an existing size other than 1.
     ExpandMismatch {
         /// The requested size.
-        target: isize,
+        target: Stride,
         /// The size of the tensor.
-        existing: usize,
+        existing: Size,
         /// The dimension of the result.
         dim: usize,
         /// The requested sizes.
-        target_sizes: Vec<isize>,
+        target_sizes: Vec<Stride>,
         /// The sizes of the tensor.
         sizes: Shape,
     },
@@ -155,7 +155,7 @@ pub enum ShapeError {
         /// The sizes of the tensor.
         sizes: Shape,
         /// The requested sizes.
-        target_sizes: Vec<isize>,
+        target_sizes: Vec<Stride>,
     },
 
     // Dimensions.
@@ -227,23 +227,23 @@ pub enum ShapeError {
     /// A size below -1.
     InvalidSize {
         /// The size.
-        size: isize,
+        size: Stride,
         /// Its position.
         index: usize,
         /// The requested sizes.
-        sizes: Vec<isize>,
+        sizes: Vec<Stride>,
     },
     /// A size of -1 for which any size would fit.
     InferAmbiguous {
         /// The requested sizes.
-        sizes: Vec<isize>,
+        sizes: Vec<Stride>,
     },
     /// Sizes with another number of elements than the tensor.
     InvalidNumel {
         /// The requested sizes.
-        sizes: Vec<isize>,
+        sizes: Vec<Stride>,
         /// The elements of the tensor.
-        numel: usize,
+        numel: Size,
     },
     /// Sizes that only a copy of the elements could have; `reshape` makes that copy.
     ViewIncompatible,
@@ -252,25 +252,25 @@ pub enum ShapeError {
     /// `narrow` from a start that does not exist.
     NarrowStart {
         /// The start.
-        start: isize,
+        start: Stride,
         /// The size of the dimension.
-        size: usize,
+        size: Size,
     },
     /// `narrow` to a negative length.
     NarrowLength,
     /// `narrow` past the end.
     NarrowEnd {
         /// The start, counted from 0.
-        start: usize,
+        start: Size,
         /// The length.
-        length: usize,
+        length: Size,
         /// The size of the dimension.
-        size: usize,
+        size: Size,
     },
     /// `select` of an index that does not exist.
     SelectIndex {
         /// The index.
-        index: isize,
+        index: Stride,
         /// The sizes of the tensor.
         sizes: Shape,
         /// The dimension, counted from the left.
@@ -283,19 +283,19 @@ pub enum ShapeError {
         /// The dimension, counted from the left.
         dim: usize,
         /// Its size.
-        max: usize,
+        max: Size,
         /// The size of a window.
-        size: usize,
+        size: Size,
     },
     /// `unfold` to windows of negative size.
     UnfoldNegative {
         /// The size of a window.
-        size: isize,
+        size: Stride,
     },
     /// `unfold` with a step that is not positive.
     UnfoldStep {
         /// The step.
-        step: isize,
+        step: Stride,
     },
 }
 

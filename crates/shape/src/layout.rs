@@ -3,11 +3,11 @@
 
 use crate::dims::{Dims, FEW_DIMS};
 use crate::error::ShapeError;
-use crate::shape::{Shape, Strides, contiguous_strides};
+use crate::shape::{Shape, Size, Stride, Strides, contiguous_strides};
 
 /// Shape, strides and storage offset of a tensor, all in elements.
 ///
-/// The index of every element is between 0 and `isize::MAX`. The offset of an EMPTY layout may be beyond the
+/// The index of every element is between 0 and `Stride::MAX`. The offset of an EMPTY layout may be beyond the
 /// end of its storage, since nothing is read there.
 ///
 /// ```
@@ -24,7 +24,7 @@ use crate::shape::{Shape, Strides, contiguous_strides};
 pub struct Layout {
     shape: Shape,
     strides: Strides,
-    offset: isize,
+    offset: Stride,
 }
 
 impl Layout {
@@ -52,7 +52,7 @@ impl Layout {
     /// # Ok::<(), zerostride_shape::ShapeError>(())
     /// ```
     #[inline(always)]
-    pub fn contiguous_few(sizes: [usize; FEW_DIMS], ndim: usize) -> Result<Layout, ShapeError> {
+    pub fn contiguous_few(sizes: [Size; FEW_DIMS], ndim: usize) -> Result<Layout, ShapeError> {
         let (shape, strides) = Shape::few(sizes, ndim)?;
         Ok(Layout { shape, strides, offset: 0 })
     }
@@ -61,7 +61,7 @@ impl Layout {
     ///
     /// # Errors
     /// The numbers of strides and sizes differ; the offset is negative; an element is before the start of the
-    /// storage, or has an index above `isize::MAX`.
+    /// storage, or has an index above `Stride::MAX`.
     ///
     /// ```
     /// use zerostride_shape::{Layout, Shape, Strides};
@@ -71,7 +71,7 @@ impl Layout {
     /// assert!(Layout::new(Shape::new(&[4])?, Strides::new(&[-1])?, 2).is_err());
     /// # Ok::<(), zerostride_shape::ShapeError>(())
     /// ```
-    pub fn new(shape: Shape, strides: Strides, offset: isize) -> Result<Layout, ShapeError> {
+    pub fn new(shape: Shape, strides: Strides, offset: Stride) -> Result<Layout, ShapeError> {
         if shape.len() != strides.len() {
             return Err(ShapeError::StridesLength);
         }
@@ -84,8 +84,8 @@ impl Layout {
                 sizes: layout.shape.to_vec(),
                 strides: layout.strides.to_vec(),
             };
-            let lowest = isize::try_from(low).map_err(|_| overflow(&layout))?;
-            isize::try_from(high).map_err(|_| overflow(&layout))?;
+            let lowest = Stride::try_from(low).map_err(|_| overflow(&layout))?;
+            Stride::try_from(high).map_err(|_| overflow(&layout))?;
             if lowest < 0 {
                 return Err(ShapeError::BeforeStorage { shape: layout.shape, lowest });
             }
@@ -96,12 +96,12 @@ impl Layout {
     /// A layout that a view has computed. The sizes are checked here; the view guarantees that the elements'
     /// indices are valid.
     pub(crate) fn assemble(
-        sizes: Dims<usize>,
-        strides: Dims<isize>,
-        offset: isize,
+        sizes: Dims<Size>,
+        strides: Dims<Stride>,
+        offset: Stride,
     ) -> Result<Layout, ShapeError> {
         let layout = Layout { shape: Shape::from_dims(sizes)?, strides: Strides::from_dims(strides), offset };
-        debug_assert!(layout.wide_span().is_none_or(|(low, high)| low >= 0 && high <= isize::MAX as i128));
+        debug_assert!(layout.wide_span().is_none_or(|(low, high)| low >= 0 && high <= Stride::MAX as i128));
         debug_assert!(layout.offset >= 0);
         Ok(layout)
     }
@@ -120,7 +120,7 @@ impl Layout {
 
     /// The index in the storage of the first element; never negative.
     #[inline]
-    pub fn offset(&self) -> isize {
+    pub fn offset(&self) -> Stride {
         self.offset
     }
 
@@ -132,19 +132,19 @@ impl Layout {
 
     /// The number of elements, including repeated ones.
     #[inline]
-    pub fn numel(&self) -> usize {
+    pub fn numel(&self) -> Size {
         self.shape.numel()
     }
 
     /// Takes the layout apart into shape, strides and offset.
-    pub fn into_parts(self) -> (Shape, Strides, isize) {
+    pub fn into_parts(self) -> (Shape, Strides, Stride) {
         (self.shape, self.strides, self.offset)
     }
 
     /// The indices of the lowest and the highest element; `None` if there are none.
     ///
     /// Units: elements of the storage.
-    pub fn span(&self) -> Option<(isize, isize)> {
+    pub fn span(&self) -> Option<(Stride, Stride)> {
         if self.shape.contains(&0) {
             return None;
         }
@@ -152,7 +152,7 @@ impl Layout {
         for (&size, &stride) in self.shape.iter().zip(&self.strides) {
             if size > 1 {
                 // Every partial sum is between the indices of two elements, so it cannot overflow.
-                let reach = (size as isize - 1) * stride;
+                let reach = (size as Stride - 1) * stride;
                 if reach < 0 { low += reach } else { high += reach }
             }
         }
@@ -194,7 +194,7 @@ impl Layout {
                 if stride != expected {
                     return false;
                 }
-                expected *= size as isize;
+                expected *= size as Stride;
             }
         }
         true
@@ -219,7 +219,7 @@ impl Layout {
             return true;
         }
         let loops = self.shape.iter().zip(&self.strides).filter(|(size, _)| **size != 1);
-        let mut steps: Dims<(usize, usize)> =
+        let mut steps: Dims<(Size, Size)> =
             loops.map(|(&size, stride)| (stride.unsigned_abs(), size)).collect();
         steps.sort_unstable();
         let mut expected = 1;

@@ -67,5 +67,5 @@ pub use error::{Diagnostic, ErrorClass, ShapeError};
 pub use layout::Layout;
 pub use overlap::{InternalOverlap, Overlap};
 pub use reshape::infer_size;
-pub use shape::{MAX_RANK, Shape, Strides, checked_bytes, contiguous_strides};
+pub use shape::{MAX_RANK, Shape, Size, Stride, Strides, checked_bytes, contiguous_strides};
 pub use views::reduced_dims;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::dims::Dims;
 use crate::error::ShapeError;
 use crate::layout::Layout;
-use crate::shape::{Shape, check_rank, contiguous_strides};
+use crate::shape::{Shape, Size, Stride, check_rank, contiguous_strides};
 use crate::views::wrap;
 
 /// The shape that `sizes` mean for a tensor of `numel` elements: one of them may be -1, and is inferred.
@@ -23,12 +23,12 @@ use crate::views::wrap;
 /// assert_eq!(infer_size(&[5], 12).unwrap_err().to_string(), "shape '[5]' is invalid for input of size 12");
 /// # Ok::<(), zerostride_shape::ShapeError>(())
 /// ```
-pub fn infer_size(sizes: &[isize], numel: usize) -> Result<Shape, ShapeError> {
+pub fn infer_size(sizes: &[Stride], numel: Size) -> Result<Shape, ShapeError> {
     check_rank(sizes.len())?;
     let mut inferred = None;
     let mut shape = Dims::filled(sizes.len(), 0);
     for (index, &size) in sizes.iter().enumerate() {
-        match usize::try_from(size) {
+        match Size::try_from(size) {
             Ok(size) => shape[index] = size,
             Err(_) if size == -1 && inferred.is_some() => return Err(ShapeError::InferTwice),
             Err(_) if size == -1 => inferred = Some(index),
@@ -42,7 +42,7 @@ pub fn infer_size(sizes: &[isize], numel: usize) -> Result<Shape, ShapeError> {
     let product = if given().any(|size| size == 0) {
         0
     } else {
-        given().try_fold(1usize, usize::checked_mul).ok_or_else(invalid)?
+        given().try_fold(1, Size::checked_mul).ok_or_else(invalid)?
     };
     match inferred {
         Some(_) if product == 0 && numel == 0 => {
@@ -73,7 +73,7 @@ impl Layout {
     /// assert_eq!(x.t()?.view(&[24]), Err(ShapeError::ViewIncompatible));
     /// # Ok::<(), zerostride_shape::ShapeError>(())
     /// ```
-    pub fn view(&self, sizes: &[isize]) -> Result<Layout, ShapeError> {
+    pub fn view(&self, sizes: &[Stride]) -> Result<Layout, ShapeError> {
         let shape = infer_size(sizes, self.numel())?;
         let strides = self.view_strides(&shape).ok_or(ShapeError::ViewIncompatible)?;
         Layout::assemble(shape.dims().clone(), strides, self.offset())
@@ -81,7 +81,7 @@ impl Layout {
 
     /// The strides with which `shape`, of the same number of elements, reads the same elements in the same
     /// order.
-    fn view_strides(&self, shape: &Shape) -> Option<Dims<isize>> {
+    fn view_strides(&self, shape: &Shape) -> Option<Dims<Stride>> {
         if self.numel() == 0 {
             let same = self.shape() == shape;
             return Some(if same {
@@ -98,7 +98,7 @@ impl Layout {
             let mut filled = 1;
             while open > 0 && (filled < count || shape[open - 1] == 1) {
                 open -= 1;
-                strides[open] = step.saturating_mul(filled as isize);
+                strides[open] = step.saturating_mul(filled as Stride);
                 filled *= shape[open];
             }
             if filled != count {
@@ -113,8 +113,8 @@ impl Layout {
     ///
     /// A dimension of size 1 belongs to the run to its right whatever its stride is, since the stride is not
     /// used.
-    fn runs(&self) -> Vec<(usize, isize)> {
-        let mut runs: Vec<(usize, isize)> = Vec::new();
+    fn runs(&self) -> Vec<(Size, Stride)> {
+        let mut runs: Vec<(Size, Stride)> = Vec::new();
         for (&size, &stride) in self.shape().iter().zip(self.strides()).rev() {
             match runs.last_mut() {
                 Some((count, step)) if size == 1 || stride as i128 == *count as i128 * *step as i128 => {

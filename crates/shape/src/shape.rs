@@ -1,18 +1,35 @@
 //! Owns `Shape`, the sizes of a tensor, and `Strides`, the distances between neighbouring elements. A `Shape`
-//! is always valid: at most [`MAX_RANK`] dimensions, and a number of elements that fits `isize`. It does not
-//! know offsets or views (`layout.rs`) nor the broadcasting rule (`broadcast.rs`).
+//! is always valid: at most [`MAX_RANK`] dimensions, and a number of elements that fits a [`Stride`]. It does
+//! not know offsets or views (`layout.rs`) nor the broadcasting rule (`broadcast.rs`).
 
 use core::fmt;
 
 use crate::dims::{Dims, FEW_DIMS, reads_like_a_slice};
 use crate::error::ShapeError;
 
+/// The size of a dimension, and a number of elements: `usize`, since elements are in memory.
+///
+/// With the feature `wide` it has 64 bits on a processor of 32, too: for programs that explain shapes and
+/// hold no elements, such as a page in a browser.
+#[cfg(not(all(feature = "wide", target_pointer_width = "32")))]
+pub type Size = usize;
+/// The size of a dimension, and a number of elements, which are not in memory here.
+#[cfg(all(feature = "wide", target_pointer_width = "32"))]
+pub type Size = u64;
+
+/// A [`Size`] with a sign: strides, offsets, and sizes that are still to be checked.
+#[cfg(not(all(feature = "wide", target_pointer_width = "32")))]
+pub type Stride = isize;
+/// A [`Size`] with a sign: strides, offsets, and sizes that are still to be checked.
+#[cfg(all(feature = "wide", target_pointer_width = "32"))]
+pub type Stride = i64;
+
 /// The largest number of dimensions: NumPy's limit. PyTorch has none.
 pub const MAX_RANK: usize = 64;
 
 /// The sizes of a tensor, outermost dimension first.
 ///
-/// Behaves like a slice of `usize` and prints as PyTorch prints sizes. Up to five sizes are stored inline.
+/// Behaves like a slice of [`Size`] and prints as PyTorch prints sizes. Up to five sizes are stored inline.
 ///
 /// Source: PyTorch `torch.Size`.
 ///
@@ -26,16 +43,16 @@ pub const MAX_RANK: usize = 64;
 /// # Ok::<(), zerostride_shape::ShapeError>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct Shape(Dims<usize>);
+pub struct Shape(Dims<Size>);
 
-reads_like_a_slice!(Shape, usize);
+reads_like_a_slice!(Shape, Size);
 
 impl Shape {
     /// A shape with these sizes.
     ///
     /// # Errors
-    /// There are more than [`MAX_RANK`] sizes, or the product of the sizes other than 0 exceeds `isize::MAX`.
-    /// Sizes of 0 are not counted so that the strides of an empty tensor fit, too.
+    /// There are more than [`MAX_RANK`] sizes, or the product of the sizes other than 0 exceeds
+    /// `Stride::MAX`. Sizes of 0 are not counted so that the strides of an empty tensor fit, too.
     ///
     /// ```
     /// use zerostride_shape::Shape;
@@ -46,7 +63,7 @@ impl Shape {
     /// # Ok::<(), zerostride_shape::ShapeError>(())
     /// ```
     #[inline]
-    pub fn new(sizes: &[usize]) -> Result<Shape, ShapeError> {
+    pub fn new(sizes: &[Size]) -> Result<Shape, ShapeError> {
         check_rank(sizes.len())?;
         Shape::from_dims(Dims::from_slice(sizes))
     }
@@ -64,45 +81,45 @@ impl Shape {
 
     /// The number of elements; 1 for a 0-d tensor.
     #[inline]
-    pub fn numel(&self) -> usize {
+    pub fn numel(&self) -> Size {
         self.0.iter().product()
     }
 
     /// Checks the product of sizes that the caller could not bound; the rank has been checked.
     #[inline]
-    pub(crate) fn from_dims(sizes: Dims<usize>) -> Result<Shape, ShapeError> {
-        let product = sizes.iter().try_fold(1usize, |product, &size| product.checked_mul(size.max(1)));
+    pub(crate) fn from_dims(sizes: Dims<Size>) -> Result<Shape, ShapeError> {
+        let product = sizes.iter().try_fold(1 as Size, |product, &size| product.checked_mul(size.max(1)));
         match product {
-            Some(product) if product <= isize::MAX as usize => Ok(Shape(sizes)),
+            Some(product) if product <= Stride::MAX as Size => Ok(Shape(sizes)),
             _ => Err(overflow(&sizes)),
         }
     }
 
     /// The first `ndim` of some sizes, with their [`contiguous_strides`], computed in registers.
     #[inline(always)]
-    pub(crate) fn few(sizes: [usize; FEW_DIMS], ndim: usize) -> Result<(Shape, Strides), ShapeError> {
-        let (mut strides, mut numel) = ([0; FEW_DIMS], 1usize);
+    pub(crate) fn few(sizes: [Size; FEW_DIMS], ndim: usize) -> Result<(Shape, Strides), ShapeError> {
+        let (mut strides, mut numel) = ([0; FEW_DIMS], 1 as Size);
         for dim in (0..FEW_DIMS).rev() {
             if dim < ndim {
-                strides[dim] = numel as isize;
+                strides[dim] = numel as Stride;
                 numel = numel.saturating_mul(sizes[dim].max(1));
             }
         }
-        if numel > isize::MAX as usize {
+        if numel > Stride::MAX as Size {
             return Err(overflow(&sizes[..ndim]));
         }
         Ok((Shape(Dims::few(sizes, ndim)), Strides(Dims::few(strides, ndim))))
     }
 
-    pub(crate) fn dims(&self) -> &Dims<usize> {
+    pub(crate) fn dims(&self) -> &Dims<Size> {
         &self.0
     }
 }
 
-impl TryFrom<&[usize]> for Shape {
+impl TryFrom<&[Size]> for Shape {
     type Error = ShapeError;
 
-    fn try_from(sizes: &[usize]) -> Result<Shape, ShapeError> {
+    fn try_from(sizes: &[Size]) -> Result<Shape, ShapeError> {
         Shape::new(sizes)
     }
 }
@@ -115,27 +132,28 @@ impl fmt::Display for Shape {
 
 /// The distance in elements (never bytes) between neighbours, for each dimension.
 ///
-/// Behaves like a slice of `isize`. A stride may be 0 (a stretched dimension) or negative (a reversed one).
+/// Behaves like a slice of [`Stride`]. A stride may be 0 (a stretched dimension) or negative (a reversed
+/// one).
 #[derive(Clone, Default)]
-pub struct Strides(Dims<isize>);
+pub struct Strides(Dims<Stride>);
 
-reads_like_a_slice!(Strides, isize);
+reads_like_a_slice!(Strides, Stride);
 
 impl Strides {
     /// Strides with these values, in elements.
     ///
     /// # Errors
     /// There are more than [`MAX_RANK`] strides.
-    pub fn new(strides: &[isize]) -> Result<Strides, ShapeError> {
+    pub fn new(strides: &[Stride]) -> Result<Strides, ShapeError> {
         check_rank(strides.len())?;
         Ok(Strides(Dims::from_slice(strides)))
     }
 
-    pub(crate) fn from_dims(strides: Dims<isize>) -> Strides {
+    pub(crate) fn from_dims(strides: Dims<Stride>) -> Strides {
         Strides(strides)
     }
 
-    pub(crate) fn dims(&self) -> &Dims<isize> {
+    pub(crate) fn dims(&self) -> &Dims<Stride> {
         &self.0
     }
 }
@@ -148,7 +166,7 @@ impl fmt::Display for Strides {
 
 /// The strides, in elements, of a contiguous tensor of these sizes.
 ///
-/// Sizes of 0 count as 1, as in PyTorch. A product too large for `isize` saturates; no [`Shape`] has one.
+/// Sizes of 0 count as 1, as in PyTorch. A product too large saturates; no [`Shape`] has one.
 ///
 /// Source: PyTorch `c10/core/TensorImpl.h`, `empty_tensor_restride`.
 ///
@@ -159,12 +177,12 @@ impl fmt::Display for Strides {
 /// assert_eq!(contiguous_strides(&[2, 0, 4]), [4, 4, 1]);
 /// ```
 #[inline]
-pub fn contiguous_strides(sizes: &[usize]) -> Strides {
-    let mut strides = Dims::filled(sizes.len(), 1isize);
-    let mut stride = 1isize;
+pub fn contiguous_strides(sizes: &[Size]) -> Strides {
+    let mut strides = Dims::filled(sizes.len(), 1 as Stride);
+    let mut stride = 1 as Stride;
     for (slot, &size) in strides.iter_mut().zip(sizes).rev() {
         *slot = stride;
-        stride = stride.saturating_mul(isize::try_from(size.max(1)).unwrap_or(isize::MAX));
+        stride = stride.saturating_mul(Stride::try_from(size.max(1)).unwrap_or(Stride::MAX));
     }
     Strides(strides)
 }
@@ -172,7 +190,7 @@ pub fn contiguous_strides(sizes: &[usize]) -> Strides {
 /// The number of bytes that `shape` needs at `item_size` bytes an element.
 ///
 /// # Errors
-/// More than `isize::MAX` bytes, which no allocation can have.
+/// More than `Stride::MAX` bytes, which no allocation can have.
 ///
 /// ```
 /// use zerostride_shape::{Shape, checked_bytes};
@@ -185,16 +203,16 @@ pub fn contiguous_strides(sizes: &[usize]) -> Strides {
 /// );
 /// # Ok::<(), zerostride_shape::ShapeError>(())
 /// ```
-pub fn checked_bytes(shape: &Shape, item_size: usize) -> Result<usize, ShapeError> {
+pub fn checked_bytes(shape: &Shape, item_size: Size) -> Result<Size, ShapeError> {
     shape
         .numel()
         .checked_mul(item_size)
-        .filter(|&bytes| bytes <= isize::MAX as usize)
+        .filter(|&bytes| bytes <= Stride::MAX as Size)
         .ok_or_else(|| ShapeError::BytesOverflow { shape: shape.clone(), item_size })
 }
 
 #[cold]
-fn overflow(sizes: &[usize]) -> ShapeError {
+fn overflow(sizes: &[Size]) -> ShapeError {
     ShapeError::NumelOverflow { sizes: sizes.to_vec() }
 }
 
@@ -253,7 +271,7 @@ mod tests {
 
     #[test]
     fn element_counts_are_checked_without_wrapping() {
-        assert_eq!(Shape::new(&[isize::MAX as usize]).unwrap().numel(), isize::MAX as usize);
+        assert_eq!(Shape::new(&[Stride::MAX as Size]).unwrap().numel(), Stride::MAX as Size);
         for sizes in [
             &[1 << 32, 1 << 32][..],
             &[(1 << 62) + 1, 4],
@@ -290,8 +308,8 @@ mod tests {
 
     #[test]
     fn bytes_are_limited_to_isize_max() {
-        let shape = Shape::new(&[(isize::MAX as usize) / 8]).unwrap();
-        assert_eq!(checked_bytes(&shape, 8).unwrap(), isize::MAX as usize - 7);
+        let shape = Shape::new(&[(Stride::MAX as Size) / 8]).unwrap();
+        assert_eq!(checked_bytes(&shape, 8).unwrap(), Stride::MAX as Size - 7);
         assert!(checked_bytes(&shape, 16).is_err());
         assert_eq!(checked_bytes(&Shape::new(&[0, 5]).unwrap(), 16).unwrap(), 0);
     }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::dims::Dims;
 use crate::error::ShapeError;
 use crate::layout::Layout;
-use crate::shape::check_rank;
+use crate::shape::{Size, Stride, check_rank};
 
 /// The index of dimension `dim` of `ndim` ones; negative numbers count from the end.
 ///
@@ -76,7 +76,7 @@ impl Layout {
     /// );
     /// # Ok::<(), zerostride_shape::ShapeError>(())
     /// ```
-    pub fn expand(&self, sizes: &[isize]) -> Result<Layout, ShapeError> {
+    pub fn expand(&self, sizes: &[Stride]) -> Result<Layout, ShapeError> {
         check_rank(sizes.len())?;
         if sizes.len() < self.ndim() {
             return Err(ShapeError::ExpandTooFew {
@@ -90,13 +90,13 @@ impl Layout {
         let mut strides = Dims::filled(sizes.len(), 0);
         // The stride of a dimension to the left of the previous one in row-major order: an added dimension of
         // size 1 gets it, as in PyTorch.
-        let mut outer = 1isize;
+        let mut outer = 1;
         for dim in (0..sizes.len()).rev() {
             let (existing, stride) = match dim.checked_sub(added) {
                 Some(own) => (self.shape()[own], self.strides()[own]),
                 None => (1, if self.ndim() == 0 { 0 } else { outer }),
             };
-            let target = match usize::try_from(sizes[dim]) {
+            let target = match Size::try_from(sizes[dim]) {
                 Ok(target) => target,
                 Err(_) if sizes[dim] == -1 && dim >= added => existing,
                 Err(_) if sizes[dim] == -1 => return Err(ShapeError::ExpandNewDim { dim }),
@@ -110,13 +110,13 @@ impl Layout {
             }
             shape[dim] = target;
             strides[dim] = if target == existing { stride } else { 0 };
-            outer = strides[dim].saturating_mul(target as isize);
+            outer = strides[dim].saturating_mul(target as Stride);
         }
         Layout::assemble(shape, strides, self.offset())
     }
 
     #[cold]
-    fn expand_mismatch(&self, sizes: &[isize], dim: usize, existing: usize) -> ShapeError {
+    fn expand_mismatch(&self, sizes: &[Stride], dim: usize, existing: Size) -> ShapeError {
         ShapeError::ExpandMismatch {
             target: sizes[dim],
             existing,
@@ -142,9 +142,9 @@ impl Layout {
     /// assert_eq!(*view.strides(), [0, 1, 0]);
     /// # Ok::<(), zerostride_shape::ShapeError>(())
     /// ```
-    pub fn broadcast_to(&self, shape: &[usize]) -> Result<Layout, ShapeError> {
+    pub fn broadcast_to(&self, shape: &[Size]) -> Result<Layout, ShapeError> {
         check_rank(shape.len())?;
-        let sizes: Result<Vec<isize>, _> = shape.iter().map(|&size| isize::try_from(size)).collect();
+        let sizes: Result<Vec<Stride>, _> = shape.iter().map(|&size| Stride::try_from(size)).collect();
         match sizes {
             Ok(sizes) => self.expand(&sizes),
             Err(_) => Err(ShapeError::NumelOverflow { sizes: shape.to_vec() }),
@@ -172,7 +172,7 @@ impl Layout {
         let dim = wrap(dim, self.ndim() + 1)?;
         check_rank(self.ndim() + 1)?;
         let stride = match self.shape().get(dim) {
-            Some(&size) => self.strides()[dim].saturating_mul(size as isize),
+            Some(&size) => self.strides()[dim].saturating_mul(size as Stride),
             None => 1,
         };
         let (mut shape, mut strides) = (self.shape().dims().clone(), self.strides().dims().clone());

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use zerostride_explain::{Explanation, Lang, Operand, Options, Repair};
+use zerostride_shape::Size;
 
 use crate::code;
 use crate::operand::{Mistake, nested_text, sizes_text};
@@ -170,7 +171,7 @@ fn repaired(repair: &Repair, explanation: &Explanation, state: &State) -> State 
     }
     let moves = [".t()", ".transpose(", ".permute("].iter().any(|call| repair.call.contains(call));
     state.operands[repair.operand].text = match &operand.values {
-        Some(values) if !moves && values.len() == repair.view.numel() => {
+        Some(values) if !moves && values.len() as Size == repair.view.numel() => {
             let dtype = operand.dtype.map_or(String::new(), |dtype| format!(":{dtype}"));
             nested_text(&repair.view, values) + &dtype
         }

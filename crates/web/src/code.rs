@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use zerostride_explain::Explanation;
 use zerostride_ops::{DType, Op};
+use zerostride_shape::Size;
 
 use crate::operand::nested_text;
 use crate::state::OPERATIONS;
@@ -33,7 +34,7 @@ fn operands(
 ) -> String {
     let mut lines = String::new();
     for (at, (operand, name)) in explanation.operands().iter().zip(explanation.names()).enumerate() {
-        let sizes: Vec<String> = operand.shape.iter().map(usize::to_string).collect();
+        let sizes: Vec<String> = operand.shape.iter().map(Size::to_string).collect();
         let content = match &operand.values {
             Some(values) => Ok(nested_text(&operand.shape, values)),
             None => Err(sizes.join(", ")),

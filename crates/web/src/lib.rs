@@ -6,6 +6,8 @@
 //! itself (`zerostride-explain`).
 
 #![deny(unsafe_code)]
+// A `Size` is a `usize` only where that has 64 bits.
+#![allow(clippy::unnecessary_cast, clippy::useless_conversion)]
 
 #[allow(unsafe_code)]
 pub mod abi;

@@ -3,7 +3,7 @@
 
 use zerostride_explain::Operand;
 use zerostride_ops::DType;
-use zerostride_shape::MAX_RANK;
+use zerostride_shape::{MAX_RANK, Size};
 
 use crate::state::Written;
 
@@ -56,7 +56,7 @@ fn read(text: &str) -> Result<Operand, Mistake> {
     if nested || text.contains(':') { values(text) } else { Ok(Operand::new(&sizes(text)?)) }
 }
 
-fn sizes(text: &str) -> Result<Vec<usize>, Mistake> {
+fn sizes(text: &str) -> Result<Vec<Size>, Mistake> {
     let bracketed =
         |open: char, close: char| text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
     let inner = bracketed('(', ')').or_else(|| bracketed('[', ']'));
@@ -86,7 +86,7 @@ fn values(text: &str) -> Result<Operand, Mistake> {
     }
     let whole = |value: &String| value.parse::<i64>().is_ok();
     let natural = if reader.values.iter().all(whole) { DType::I64 } else { DType::DEFAULT_FLOAT };
-    let shape: Vec<usize> = reader.shape.iter().map(|size| size.unwrap_or(0)).collect();
+    let shape: Vec<Size> = reader.shape.iter().map(|size| size.unwrap_or(0)).collect();
     Ok(Operand::new(&shape).dtype(dtype.unwrap_or(natural)).values(reader.values))
 }
 
@@ -94,7 +94,7 @@ fn values(text: &str) -> Result<Operand, Mistake> {
 struct Reader<'a> {
     rest: &'a str,
     /// The length of the lists of each level, once one has ended.
-    shape: Vec<Option<usize>>,
+    shape: Vec<Option<Size>>,
     values: Vec<String>,
 }
 
@@ -156,19 +156,19 @@ impl Reader<'_> {
 }
 
 /// Sizes as they are written: `32, 1`, and `()` for none.
-pub(crate) fn sizes_text(shape: &[usize]) -> String {
+pub(crate) fn sizes_text(shape: &[Size]) -> String {
     match shape {
         [] => "()".to_owned(),
-        _ => shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+        _ => shape.iter().map(Size::to_string).collect::<Vec<_>>().join(", "),
     }
 }
 
 /// Values in row-major order as a nested list of a shape.
-pub(crate) fn nested_text(shape: &[usize], values: &[String]) -> String {
+pub(crate) fn nested_text(shape: &[Size], values: &[String]) -> String {
     let Some((len, inner)) = shape.split_first() else { return values.concat() };
-    let each = inner.iter().product::<usize>();
-    let items =
-        (0..*len).map(|at| nested_text(inner, values.get(at * each..(at + 1) * each).unwrap_or_default()));
+    let len = *len as usize;
+    let each = values.len() / len.max(1);
+    let items = (0..len).map(|at| nested_text(inner, &values[at * each..(at + 1) * each]));
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 

@@ -1,7 +1,7 @@
 //! Owns the search for changes of one operand with which it broadcasts with the others: those that a reader
 //! would think of, as far as they fit. It does not rank or check them: `mod.rs` applies every candidate.
 
-use zerostride_shape::{Shape, broadcast_size};
+use zerostride_shape::{Shape, Size, broadcast_size};
 
 use super::change::Change;
 
@@ -13,7 +13,7 @@ const PERMUTED_RANK: usize = 4;
 
 /// The changes of an operand of shape `own` with which it broadcasts with `rest`, the broadcast shape of the
 /// others. The target of an in-place operation must also have as many dimensions in the end.
-pub(crate) fn of(own: &Shape, rest: &Shape, others: &[&[usize]], is_target: bool) -> Vec<Change> {
+pub(crate) fn of(own: &Shape, rest: &Shape, others: &[&[Size]], is_target: bool) -> Vec<Change> {
     let mut found = Vec::new();
     if is_small(own.len().max(rest.len()), others.len() + 1) {
         insert_everywhere(own, rest, is_target, &mut Vec::new(), &mut found);
@@ -32,15 +32,15 @@ pub(super) fn is_small(ndim: usize, operands: usize) -> bool {
 }
 
 /// Whether an operand with these sizes, from the right, broadcasts with `rest`.
-fn fits(sizes_from_right: impl Iterator<Item = usize>, rest: &[usize]) -> bool {
+fn fits(sizes_from_right: impl Iterator<Item = Size>, rest: &[Size]) -> bool {
     rest.iter().rev().zip(sizes_from_right).all(|(&rest, own)| broadcast_size(rest, own).is_some())
 }
 
 /// Aligns the sizes of `own` from the right: each goes under the next size of `rest` that it broadcasts with,
 /// or a new dimension is inserted. `placed` holds the decisions so far: whether each dimension is new.
 fn insert_everywhere(
-    own: &[usize],
-    rest: &[usize],
+    own: &[Size],
+    rest: &[Size],
     fill: bool,
     placed: &mut Vec<bool>,
     found: &mut Vec<Change>,
@@ -69,7 +69,7 @@ fn insert_everywhere(
 }
 
 /// One new dimension, at each position.
-fn insert_once(own: &[usize], rest: &[usize], found: &mut Vec<Change>) {
+fn insert_once(own: &[Size], rest: &[Size], found: &mut Vec<Change>) {
     // Inserting it before or after a dimension of size 1 gives the same shape.
     for dim in (0..=own.len()).filter(|&dim| dim == 0 || own[dim - 1] != 1) {
         let (left, right) = own.split_at(dim);
@@ -80,7 +80,7 @@ fn insert_once(own: &[usize], rest: &[usize], found: &mut Vec<Change>) {
 }
 
 /// One dimension of size 1 dropped, or all of them.
-fn drop_ones(own: &[usize], rest: &[usize], found: &mut Vec<Change>) {
+fn drop_ones(own: &[Size], rest: &[Size], found: &mut Vec<Change>) {
     let ones: Vec<usize> = (0..own.len()).filter(|&dim| own[dim] == 1).collect();
     // Of adjacent dimensions of size 1, dropping any gives the same shape.
     for &dim in ones.iter().filter(|&&dim| own.get(dim + 1) != Some(&1)) {
@@ -94,7 +94,7 @@ fn drop_ones(own: &[usize], rest: &[usize], found: &mut Vec<Change>) {
 }
 
 /// All permutations of few dimensions; of many, the exchange of the last two.
-fn permute(own: &[usize], rest: &[usize], found: &mut Vec<Change>) {
+fn permute(own: &[Size], rest: &[Size], found: &mut Vec<Change>) {
     let identity: Vec<usize> = (0..own.len()).collect();
     let mut orders = Vec::new();
     if own.len() <= PERMUTED_RANK {
@@ -121,7 +121,7 @@ fn orders_of(left: &[usize], chosen: &mut Vec<usize>, orders: &mut Vec<Vec<usize
 }
 
 /// The sizes of another operand with the same number of elements.
-fn regroup(own: &Shape, rest: &[usize], others: &[&[usize]], found: &mut Vec<Change>) {
+fn regroup(own: &Shape, rest: &[Size], others: &[&[Size]], found: &mut Vec<Change>) {
     for &other in others {
         let same_numel = Shape::new(other).is_ok_and(|other| other.numel() == own.numel());
         if same_numel && *own != *other && own.numel() > 1 && fits(other.iter().rev().copied(), rest) {

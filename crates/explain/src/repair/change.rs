@@ -1,7 +1,7 @@
 //! Owns `Change`, a change of one operand: its effect, how it is written, its cost. It does not know when a
 //! change helps (`mod.rs`).
 
-use zerostride_shape::{Layout, Shape};
+use zerostride_shape::{Layout, Shape, Size, Stride};
 
 /// One change of one operand.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub(crate) enum Change {
     /// The dimensions in this order.
     Permute(Vec<usize>),
     /// The same elements with these sizes.
-    Reshape(Vec<usize>),
+    Reshape(Vec<Size>),
     /// A larger target: a copy stretched to this shape.
     Enlarge(Shape),
     /// The operation's name and its further operands: a new tensor instead of the target.
@@ -25,14 +25,16 @@ pub(crate) enum Change {
 impl Change {
     /// The operand after the change; `None` if there is no such view.
     pub(crate) fn apply(&self, layout: &Layout) -> Option<Layout> {
-        let signed = |sizes: &[usize]| -> Vec<isize> { sizes.iter().map(|&size| size as isize).collect() };
+        let signed = |dims: &[usize]| -> Vec<isize> { dims.iter().map(|&dim| dim as isize).collect() };
         let view = match self {
             Change::Unsqueeze(dims) => {
                 dims.iter().try_fold(layout.clone(), |layout, &dim| layout.unsqueeze(dim as isize))
             }
             Change::Squeeze(dims) => layout.squeeze_dims(&signed(dims)),
             Change::Permute(order) => layout.permute(&signed(order)),
-            Change::Reshape(sizes) => layout.view(&signed(sizes)),
+            Change::Reshape(sizes) => {
+                layout.view(&sizes.iter().map(|&size| size as Stride).collect::<Vec<_>>())
+            }
             Change::Enlarge(shape) => layout.broadcast_to(shape),
             Change::OutOfPlace(..) | Change::Swap(..) => Ok(layout.clone()),
         };
@@ -105,7 +107,8 @@ impl Change {
     }
 }
 
-fn list(sizes: &[usize]) -> String {
-    let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
-    sizes.join(", ")
+/// Sizes or dimensions, as arguments.
+fn list(numbers: &[impl ToString]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    numbers.join(", ")
 }

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use zerostride_ops::Op;
-use zerostride_shape::{Broadcast, Layout, Shape, broadcast_shape, check_in_place, is_mutual_stretch};
+use zerostride_shape::{Broadcast, Layout, Shape, Size, broadcast_shape, check_in_place, is_mutual_stretch};
 
 use change::Change;
 
@@ -67,11 +67,11 @@ pub enum Hint {
 
 /// What repairs are ordered by: mutual stretch, cost, elements and dimensions of the result, kind of change,
 /// elements of the operand that changes, its position.
-type Rank = (bool, usize, usize, usize, usize, usize, Reverse<isize>);
+type Rank = (bool, usize, Size, usize, usize, Size, Reverse<isize>);
 
 /// The operands that do not broadcast, or do so suspiciously.
 pub(crate) struct Problem<'a> {
-    pub(crate) shapes: &'a [&'a [usize]],
+    pub(crate) shapes: &'a [&'a [Size]],
     pub(crate) names: &'a [String],
     pub(crate) op: Option<Op>,
     pub(crate) in_place: bool,
@@ -152,7 +152,7 @@ impl Problem<'_> {
     }
 
     fn of_operand(&self, operand: usize) -> Vec<Ranked> {
-        let others: Vec<&[usize]> = self.without(operand);
+        let others: Vec<&[Size]> = self.without(operand);
         // If the others do not broadcast, changing this one does not help.
         let (Ok(own), Ok(rest)) = (Shape::new(self.shapes[operand]), broadcast_shape(&others)) else {
             return Vec::new();
@@ -225,7 +225,7 @@ impl Problem<'_> {
             Change::Unsqueeze(_) if self.in_place && operand == 0 => None,
             Change::Unsqueeze(dims) => {
                 let own = self.shapes[operand];
-                let reduced = |other: &&[usize]| {
+                let reduced = |other: &&[Size]| {
                     let (lost, kept): (Vec<_>, Vec<_>) =
                         other.iter().enumerate().partition(|(dim, _)| dims.contains(dim));
                     // A reduction over a dimension of size 1 loses nothing.
@@ -242,7 +242,7 @@ impl Problem<'_> {
         }
     }
 
-    fn without(&self, operand: usize) -> Vec<&[usize]> {
+    fn without(&self, operand: usize) -> Vec<&[Size]> {
         let others = self.shapes.iter().enumerate().filter(|(i, _)| *i != operand);
         others.map(|(_, shape)| *shape).collect()
     }

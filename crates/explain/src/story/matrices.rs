@@ -2,7 +2,7 @@
 //! brackets. It does not compute: elements are given as text, or their indices are shown instead.
 
 use zerostride_ops::Class as OpClass;
-use zerostride_shape::Shape;
+use zerostride_shape::{Shape, Size, Stride};
 
 use super::Block;
 use super::headline::expression;
@@ -39,7 +39,7 @@ pub(super) fn tell(explanation: &Explanation, shape: &Shape, lang: Lang, blocks:
     let numel = shape.numel();
     let all_known = explanation.operands().iter().all(|operand| operand.known_values().is_some());
     let limit = MAX_NDIM[usize::from(!all_known)];
-    if !(1..=DRAWN_ELEMENTS).contains(&numel) || shape.ndim() > limit {
+    if !(1..=DRAWN_ELEMENTS as Size).contains(&numel) || shape.ndim() > limit {
         return;
     }
     let mut afters = Vec::new();
@@ -57,7 +57,7 @@ pub(super) fn tell(explanation: &Explanation, shape: &Shape, lang: Lang, blocks:
         afters.push(after);
     }
     if let (true, Some(result)) = (all_known, &explanation.options().result)
-        && result.len() == numel
+        && result.len() as Size == numel
     {
         let info = explanation.options().op.map(|op| op.info());
         blocks.push(Block::Equation(Equation {
@@ -73,27 +73,28 @@ pub(super) fn tell(explanation: &Explanation, shape: &Shape, lang: Lang, blocks:
 fn values_or_places(operand: &Operand, name: &str) -> Vec<String> {
     match operand.known_values() {
         Some(values) => values.to_vec(),
-        None => (0..operand.shape.iter().product()).map(|at: usize| format!("{name}{at}")).collect(),
+        None => (0..operand.shape.iter().product()).map(|at: Size| format!("{name}{at}")).collect(),
     }
 }
 
 /// The elements of an operand over the whole result, in row-major order, read through its strides.
-fn expand(values: &[String], shape: &[usize], strides: &[isize]) -> Vec<String> {
-    let mut offsets = vec![0usize];
+fn expand(values: &[String], shape: &[Size], strides: &[Stride]) -> Vec<String> {
+    let mut offsets = vec![0];
     for (&size, stride) in shape.iter().zip(strides) {
-        let steps: Vec<usize> = (0..size).map(|step| step * stride.unsigned_abs()).collect();
+        let steps: Vec<Size> = (0..size).map(|step| step * stride.unsigned_abs()).collect();
         offsets = offsets.iter().flat_map(|offset| steps.iter().map(move |step| offset + step)).collect();
     }
-    offsets.into_iter().filter_map(|offset| values.get(offset).cloned()).collect()
+    offsets.into_iter().filter_map(|offset| values.get(offset as usize).cloned()).collect()
 }
 
 impl Matrix {
     /// Elements in row-major order, aligned in columns.
-    fn new(values: &[String], shape: &[usize]) -> Matrix {
+    fn new(values: &[String], shape: &[Size]) -> Matrix {
         let width = |text: &str| text.chars().count();
         let cell = values.iter().map(|value| width(value)).max().unwrap_or(0);
-        let [.., columns] = shape else { return Matrix(values.to_vec()) };
-        let rows = values.len() / (*columns).max(1);
+        let [.., columns] = *shape else { return Matrix(values.to_vec()) };
+        let columns = columns as usize;
+        let rows = values.len() / columns.max(1);
         let line = |row: usize| {
             let cells = values[row * columns..(row + 1) * columns].iter();
             let cells: Vec<String> =
@@ -105,7 +106,7 @@ impl Matrix {
                     .iter()
                     .rev()
                     .take_while(|&&size| {
-                        block *= size;
+                        block *= size as usize;
                         at.is_multiple_of(block)
                     })
                     .count()

@@ -9,7 +9,7 @@ mod repairs;
 mod steps;
 pub(crate) mod words;
 
-use zerostride_shape::ShapeError;
+use zerostride_shape::{ShapeError, Size};
 
 use crate::alignment::{Column, columns};
 use crate::explanation::Explanation;
@@ -75,7 +75,7 @@ impl Story {
 
 /// The aligned shapes; `None` if they have too many dimensions, which is checked first.
 fn lined_up(explanation: &Explanation) -> Option<Vec<Column>> {
-    let shapes: Vec<&[usize]> = explanation.operands().iter().map(|operand| &*operand.shape).collect();
+    let shapes: Vec<&[Size]> = explanation.operands().iter().map(|operand| &*operand.shape).collect();
     let refused = matches!(explanation.error(), Some(ShapeError::RankTooHigh { .. }));
     (!refused).then(|| columns(&shapes, explanation.broadcast()))
 }

@@ -1,7 +1,7 @@
 //! Owns the notes on a broadcast that works but may not be meant: one for each class that needs one. It does
 //! not decide the classes (`zerostride-shape`).
 
-use zerostride_shape::{Class, Shape};
+use zerostride_shape::{Class, Shape, Size};
 
 use super::Block;
 use super::repairs::offers;
@@ -27,7 +27,7 @@ pub(super) fn tell(explanation: &Explanation, shape: &Shape, lang: Lang, blocks:
 }
 
 fn larger(explanation: &Explanation, shape: &Shape, lang: Lang) -> String {
-    let numel = |operand: &crate::Operand| operand.shape.iter().product::<usize>().to_string();
+    let numel = |operand: &crate::Operand| operand.shape.iter().product::<Size>().to_string();
     let sizes: Vec<String> = explanation.operands().iter().map(numel).collect();
     let elements = elements(shape.numel() as u128, lang);
     say!(lang, "larger-than-every-operand", elements = elements, sizes = listed(&sizes, lang))

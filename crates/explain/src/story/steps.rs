@@ -1,7 +1,7 @@
 //! Owns the sentences for the two steps of the rule: whether the shapes are compatible, and what the
 //! resulting shape is. It does not decide either (`alignment.rs`).
 
-use zerostride_shape::{Role, ShapeError};
+use zerostride_shape::{Role, ShapeError, Size};
 
 use super::Block;
 use super::words::{bytes, elements, listed, tuple};
@@ -83,7 +83,7 @@ fn compared(columns: &[Column], names: &[String], lang: Lang) -> Vec<Row> {
 }
 
 /// A size, or that the dimension is missing, and the names of the operands with it.
-type Group<'a> = (Option<usize>, Vec<&'a str>);
+type Group<'a> = (Option<Size>, Vec<&'a str>);
 
 /// `a has 1, b has 3: the 1 of a is stretched to 3.`
 fn compared_sizes(column: &Column, names: &[String], lang: Lang) -> String {
@@ -147,7 +147,7 @@ fn verdicts(column: &Column, groups: &[Group<'_>], lang: Lang) -> Vec<String> {
 
 /// Step 2: the resulting shape, or why there is none although the sizes are compatible.
 fn tell_second(explanation: &Explanation, columns: &[Column], lang: Lang, blocks: &mut Vec<Block>) {
-    let result: Option<Vec<usize>> = columns.iter().map(|column| column.result).collect();
+    let result: Option<Vec<Size>> = columns.iter().map(|column| column.result).collect();
     let Some(result) = result else { return };
     blocks.push(Block::Title(say!(lang, "step-two")));
     let numel = result.iter().try_fold(1u128, |count, &size| count.checked_mul(size as u128));

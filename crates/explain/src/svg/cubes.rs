@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use zerostride_shape::Role;
+use zerostride_shape::{Role, Size};
 
 use super::canvas::{Anchor, Canvas, Path};
 use super::view::{Axis, Body, Slot};
@@ -31,7 +31,7 @@ pub(super) struct Block<'a> {
     pub(super) name: String,
     pub(super) shape: String,
     /// The element at an index of depth, row and column.
-    pub(super) value: Box<dyn Fn([usize; 3]) -> Option<String> + 'a>,
+    pub(super) value: Box<dyn Fn([Size; 3]) -> Option<String> + 'a>,
     /// The text below it about slices.
     pub(super) caption: Option<String>,
     /// The tooltip of the arrow along a dimension.

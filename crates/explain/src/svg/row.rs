@@ -2,7 +2,7 @@
 //! allows, wrapped if one line is too short. It does not know how a block is drawn (`cubes.rs`).
 
 use zerostride_ops::Class as OpClass;
-use zerostride_shape::{Role, ShapeError};
+use zerostride_shape::{Role, ShapeError, Size};
 
 use super::canvas::{Anchor, Canvas, Path};
 use super::cubes::{Block, Cell, Extent};
@@ -164,7 +164,7 @@ fn disagreement(explanation: &Explanation, columns: &[Column]) -> String {
         (Some(ShapeError::InPlace { broadcast, .. }), _) => format!("≠ {}", shape_text(broadcast)),
         (_, Some(column)) => {
             let sizes = column.sizes.iter().flatten().filter(|size| **size != 1);
-            let mut sizes: Vec<String> = sizes.map(usize::to_string).collect();
+            let mut sizes: Vec<String> = sizes.map(Size::to_string).collect();
             sizes.dedup();
             sizes.truncate(3);
             sizes.join(" ≠ ")
@@ -217,7 +217,7 @@ fn result<'a>(explanation: &'a Explanation, view: &View<'a>, lang: Lang) -> Opti
     let (body, shape) = (view.result()?, explanation.shape()?);
     let offset = offsets(shape, shape.len(), view);
     let values = explanation.options().result.as_deref();
-    let values = values.filter(|values| values.len() == shape.numel() && is_short(values));
+    let values = values.filter(|values| values.len() as Size == shape.numel() && is_short(values));
     let name = match (explanation.options().in_place, explanation.names().first()) {
         (true, Some(target)) => label(target, "…"),
         _ => say!(lang, "result"),
@@ -236,16 +236,16 @@ fn result<'a>(explanation: &'a Explanation, view: &View<'a>, lang: Lang) -> Opti
 
 /// Maps an index of depth, row and column to the offset of the element in a contiguous tensor of a shape,
 /// which is aligned at the right with `ndim` dimensions.
-fn offsets(shape: &[usize], ndim: usize, view: &View<'_>) -> impl Fn([usize; 3]) -> Option<usize> + use<> {
+fn offsets(shape: &[Size], ndim: usize, view: &View<'_>) -> impl Fn([Size; 3]) -> Option<usize> + use<> {
     let stride = |axis: Option<usize>| {
         let own = axis?.checked_sub(ndim - shape.len())?;
-        let stride = shape[own + 1..].iter().try_fold(1usize, |stride, &size| stride.checked_mul(size))?;
+        let stride = shape[own + 1..].iter().try_fold(1, |stride: Size, &size| stride.checked_mul(size))?;
         (shape[own] != 1).then_some(stride)
     };
     let strides = view.axes.map(|axis| stride(axis).unwrap_or(0));
     move |at| {
         let steps = at.iter().zip(strides).map(|(index, stride)| index.checked_mul(stride));
-        steps.sum()
+        steps.sum::<Option<Size>>()?.try_into().ok()
     }
 }
 
@@ -268,7 +268,7 @@ fn caption(slices: Option<(u128, Option<u128>)>, lang: Lang) -> Option<String> {
     })
 }
 
-fn shape_text(shape: &[usize]) -> String {
+fn shape_text(shape: &[Size]) -> String {
     let text = tuple(shape);
     if text.chars().count() <= LONGEST_SHAPE { text } else { format!("({}-d)", shape.len()) }
 }

@@ -1,15 +1,15 @@
 //! Owns `View`: which dimensions of the result are drawn, how many cells of each, and what is drawn of an
 //! operand. It does not know positions (`cubes.rs`).
 
-use zerostride_shape::Role;
+use zerostride_shape::{Role, Size};
 
 use crate::alignment::{Column, is_misfit};
 use crate::explanation::Explanation;
 
 /// The largest sizes of which every cell is drawn: of depth, rows and columns.
-const DRAWN: [usize; 3] = [5, 6, 6];
+const DRAWN: [Size; 3] = [5, 6, 6];
 /// The cells before the gap, for larger sizes.
-const BEFORE_GAP: usize = 3;
+const BEFORE_GAP: Size = 3;
 
 /// What is drawn of a broadcast.
 pub(super) struct View<'a> {
@@ -25,7 +25,7 @@ pub(super) struct View<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slot {
     /// The cell at an index.
-    At(usize),
+    At(Size),
     /// Cells that are left out.
     Gap,
 }
@@ -35,11 +35,11 @@ pub(super) struct Axis {
     /// The dimension of the result.
     pub(super) dim: usize,
     /// The size of the operand itself; `None` where it does not have the dimension.
-    pub(super) own: Option<usize>,
+    pub(super) own: Option<Size>,
     /// The size of the result, if there is one.
-    pub(super) result: Option<usize>,
+    pub(super) result: Option<Size>,
     /// The size that it is drawn with.
-    pub(super) extent: usize,
+    pub(super) extent: Size,
     pub(super) role: Role,
     /// Whether the operand is one of those that disagree about this dimension.
     pub(super) misfit: bool,
@@ -103,7 +103,7 @@ impl<'a> View<'a> {
 
     /// What is drawn of the result, if there is one.
     pub(super) fn result(&self) -> Option<Body> {
-        let sizes: Vec<usize> = self.columns.iter().map(|column| column.result).collect::<Option<_>>()?;
+        let sizes: Vec<Size> = self.columns.iter().map(|column| column.result).collect::<Option<_>>()?;
         let axis = |kind: usize| {
             let at = self.axes[kind]?;
             let (dim, extent) = (self.columns[at].dim, sizes[at]);
@@ -122,7 +122,7 @@ impl<'a> View<'a> {
     }
 }
 
-fn slots(extent: usize, kind: usize) -> Vec<Slot> {
+fn slots(extent: Size, kind: usize) -> Vec<Slot> {
     if extent <= DRAWN[kind] {
         return (0..extent).map(Slot::At).collect();
     }

@@ -1,7 +1,7 @@
 //! Owns the picture: the shapes aligned at the right, one column for each dimension, in as many blocks as the
 //! page needs. It does not know why a column fails (`alignment.rs`).
 
-use zerostride_shape::Role;
+use zerostride_shape::{Role, Size};
 
 use super::sheet::{Ink, Line, Sheet, Signs, blanks, width};
 use crate::alignment::{Column, is_misfit};
@@ -41,7 +41,7 @@ pub(super) fn write(explanation: &Explanation, columns: &[Column], lang: Lang, s
 fn print(column: &Column, marked: bool, signs: Signs) -> Printed {
     let mut cells = vec![(Ink::Faint, column.dim.to_string())];
     for (i, (size, role)) in column.sizes.iter().zip(&column.roles).enumerate() {
-        let arrow = |from: &str, to: usize| format!("{from}{}{to}", signs.arrow);
+        let arrow = |from: &str, to: Size| format!("{from}{}{to}", signs.arrow);
         cells.push(match (size, column.result, role) {
             (Some(size), Some(result), Role::Stretched) => (Ink::Stretched, arrow(&size.to_string(), result)),
             (None, Some(result), _) => (Ink::Added, arrow(signs.missing, result)),

@@ -259,3 +259,32 @@ fn the_page_fits_every_screen_in_both_themes() {
         }
     }
 }
+
+#[test]
+#[ignore = "cargo xtask test runs it, with the page and Chromium"]
+fn the_page_counts_as_a_processor_of_64_bits_does() {
+    let browser = page("op=sub&o=output=50000,1&o=target=50000");
+    let shown = "(50000, 1) and (50000,) broadcast to (50000, 50000)";
+    assert!(heading(&browser).contains(shown), "{}", heading(&browser));
+    for fragment in [
+        "op=sub&o=output=50000,1&o=target=50000",
+        "op=mul&o=a=8,1,4096,128&o=b=8,4096,1,128",
+        "lang=it&op=add&o=x=5000000000,1&o=y=3",
+        "op=add&o=x=65536,65536,1&o=y=65536,65536,4",
+        "op=add&o=x=4294967296,2&o=y=4294967297,2",
+        "op=add&o=x=70000,70000&o=y=70000,3",
+        "op=add&inplace=1&o=x=4000000000&o=y=2,1",
+        "op=add&o=x=6442450944&o=y=3,2147483648",
+        "op=add&o=x=1099511627776,1&o=y=1099511627776",
+        "op=add&o=x=99999999999999999999&o=y=1",
+    ] {
+        let ask = format!(
+            "(window.asked = undefined, WebAssembly.instantiate(module).then(({{ instance }}) => \
+             {{ window.asked = asker(instance.exports)({fragment:?}); }}), 0)"
+        );
+        browser.value(&ask);
+        browser.wait("window.asked !== undefined");
+        let here: serde_json::Value = serde_json::from_str(&zerostride_web::answer(fragment)).unwrap();
+        assert_eq!(browser.value("window.asked"), here, "{fragment}");
+    }
+}
