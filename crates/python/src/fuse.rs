@@ -162,6 +162,12 @@ impl<'py> Arguments<'py> {
     }
 
     fn take(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Argument<'py>> {
+        if memory::is_made_from_torch(object)? {
+            // `_autograd.py` asks the class.
+            return Err(PyTypeError::new_err(
+                "a class made from torch.Tensor decides what its tensors become",
+            ));
+        }
         // An integer out of i64's range is a value, but no operand.
         let given = if object.is_exact_instance_of::<PyInt>() { None } else { Given::new(object)? };
         let (tensor, library) = match given {
@@ -424,6 +430,12 @@ impl Library {
         if memory::is_torch(object)? {
             return Ok(Library::Torch);
         }
+        if memory::is_made_from_torch(object)? {
+            // `_autograd.py` asks the class.
+            return Err(PyTypeError::new_err(
+                "a class made from torch.Tensor decides what its tensors become",
+            ));
+        }
         let module = object.get_type().getattr("__module__")?;
         let module = module.cast::<PyString>().map(|module| module.to_string()).unwrap_or_default();
         Ok(match module.split('.').next() {
@@ -587,22 +599,21 @@ fn in_chunks<'py>(
     Ok((!found.is_none()).then_some(found))
 }
 
-/// A call with torch tensors that require gradients, as a node of torch's graph; `None` if there are none.
-/// Such a call fails at first, since DLPack does not export these tensors.
-fn in_graph<'py>(
+/// A call with torch tensors that are more than their elements (`_autograd.py`); `None` if there are none.
+/// Such a call fails at first, since they are not read as arrays.
+fn in_torch<'py>(
     fused: &Bound<'py, Fused>,
     positional: &Bound<'py, PyTuple>,
     named: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     static CALL: Once<Py<PyAny>> = Once::new();
-    let requires = |object: &Bound<'py, PyAny>| {
-        object.getattr("requires_grad").is_ok_and(|requires| requires.is_truthy().unwrap_or(false))
-    };
+    let py = fused.py();
     let of_named = named.into_iter().flatten().map(|(_, object)| object);
-    if !positional.iter().chain(of_named).any(|object| requires(&object)) {
+    if !positional.iter().chain(of_named).any(|object| memory::is_torch_tensor(&object).unwrap_or(false)) {
         return Ok(None);
     }
-    CALL.import(fused.py(), "zerostride._autograd", "call")?.call1((fused, positional, named)).map(Some)
+    let result = CALL.import(py, "zerostride._autograd", "call")?.call1((fused, positional, named))?;
+    Ok((!result.is(py.NotImplemented())).then_some(result))
 }
 
 #[pymethods]
@@ -628,7 +639,7 @@ impl Fused {
         let (fused, py) = (slf.get(), slf.py());
         let mut arguments = Arguments::default();
         if let Err(error) = arguments.read(positional, named) {
-            return match in_graph(slf, positional, named)? {
+            return match in_torch(slf, positional, named)? {
                 Some(result) => Ok(result),
                 None => in_chunks(slf, positional, named)?.ok_or(error),
             };

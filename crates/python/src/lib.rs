@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 
 mod arguments;
+mod batch;
 mod derivative;
 mod dtype;
 #[allow(unsafe_code)]
@@ -56,6 +57,8 @@ fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::add(module)?;
     policy::add(module)?;
     entry::add(module)?;
+    module.add_function(wrap_pyfunction!(batch::_examples, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::_mapped, module)?)?;
     module.add_function(wrap_pyfunction!(explain::explain, module)?)?;
     module.add_function(wrap_pyfunction!(memory::rebuild, module)?)?;
     module.add_function(wrap_pyfunction!(outline::_settled, module)?)?;

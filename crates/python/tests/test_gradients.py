@@ -222,6 +222,8 @@ FUSED = {
 }
 
 
+# Torch's own forward mode warns of what it calls itself.
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:FutureWarning")
 @pytest.mark.parametrize("name", FUSED)
 def test_fused_functions_are_nodes_of_torch_s_graph(torch, name):
     function, shapes = FUSED[name]
@@ -233,8 +235,9 @@ def test_fused_functions_are_nodes_of_torch_s_graph(torch, name):
         result = fused(*arguments)
         return tuple([result[0], *result[1]]) if name == "several" else result
 
-    assert torch.autograd.gradcheck(flat, arguments)
-    assert torch.autograd.gradgradcheck(flat, arguments)
+    forward = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True}
+    assert torch.autograd.gradcheck(flat, arguments, **forward)
+    assert torch.autograd.gradgradcheck(flat, arguments, check_batched_grad=True, check_fwd_over_rev=True)
 
 
 def test_losses_go_backward(torch):

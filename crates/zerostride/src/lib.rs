@@ -106,7 +106,9 @@ pub use eager::{
     eval_all, hstack, meshgrid, stack, vstack,
 };
 pub use error::{Error, Result};
-pub use expr::{Argument, Arguments, Dims, Expr, Selection, Step, Variable, call, einsum, keepdim, vjp};
+pub use expr::{
+    Argument, Arguments, Dims, Expr, Selection, Step, Variable, call, einsum, keepdim, mapped, vjp,
+};
 pub use interrupt::{Waiter, interruptible, set_waiter};
 pub use memory::pool;
 pub use plan::{Plan, Template};

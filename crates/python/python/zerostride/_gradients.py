@@ -3,6 +3,7 @@ derivatives themselves are native (``derivative.rs``)."""
 
 import functools
 
+from . import _zerostride
 from ._fuse import Fused
 
 
@@ -61,6 +62,27 @@ def pullback(function, arguments, cotangents):
     key = tuple(arguments), cotangents
     if key not in known:
         known[key] = Fused(function, (list(arguments), cotangents))
+    return known[key]
+
+
+def examples(function, arguments):
+    """The function that maps ``function`` over many examples, which the arguments in these places have along their first
+    dimension, and the results too. It is made once, and traced once for each signature."""
+    known = vars(function).setdefault("_mapped", {})
+    key = tuple(arguments)
+    if key not in known:
+
+        def mapped(*positional, **named):
+            given = [*positional, *named.values()]
+            batches = [given[place] for place in key]
+            ones = _zerostride._examples(batches)
+            for place, one in zip(key, ones, strict=True):
+                given[place] = one
+            count = len(positional)
+            value = function(*given[:count], **dict(zip(named, given[count:], strict=True)))
+            return rebuilt(value, iter(_zerostride._mapped(leaves(value), ones, batches)))
+
+        known[key] = Fused(mapped)
     return known[key]
 
 
@@ -130,6 +152,19 @@ def _with_arrays(value, arrays):
     if isinstance(value, (tuple, list)):
         return type(value)(_with_arrays(item, arrays) for item in value)
     return next(arrays) if hasattr(value, "dtype") else None
+
+
+def rebuilt(value, flat):
+    """What a function has returned, with other arrays, in their order."""
+    if isinstance(value, dict):
+        other = value.copy()
+        other.update({key: rebuilt(item, flat) for key, item in value.items()})
+        return other
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(rebuilt(item, flat) for item in value))
+    if isinstance(value, (tuple, list)):
+        return type(value)(rebuilt(item, flat) for item in value)
+    return next(flat) if hasattr(value, "dtype") else value
 
 
 def is_continuous(array):

@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-use pyo3::exceptions::PyBufferError;
+use pyo3::exceptions::{PyBufferError, PyNotImplementedError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyString, PyType};
@@ -101,12 +101,16 @@ fn is_of(object: &Bound<'_, PyAny>, known: &Known) -> PyResult<bool> {
 
 /// The tensor on the memory of one of torch's; `None` for other objects, and for tensors that show elements
 /// which their memory does not have, or of which the gradient is wanted.
+///
+/// # Errors
+/// The tensor has a tangent of forward-mode differentiation, which would be lost.
 pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     let py = object.py();
     let Some(known) = of_torch(py)? else { return Ok(None) };
     if !is_of(object, known)? || wants_gradient(object)? {
         return Ok(None);
     }
+    refuse_tangent(object)?;
     let is = |name: &Bound<'_, PyString>| object.call_method0(name)?.is_truthy();
     if is(name!(py, "is_neg"))? {
         return Ok(None);
@@ -142,6 +146,37 @@ fn wants_gradient(object: &Bound<'_, PyAny>) -> PyResult<bool> {
         return Ok(false);
     }
     RECORDS.import(py, "torch", "is_grad_enabled")?.call0()?.is_truthy()
+}
+
+/// Refuses a tensor with a tangent of forward-mode differentiation.
+fn refuse_tangent(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    static MODULE: Once<Py<PyAny>> = Once::new();
+    let py = object.py();
+    let module =
+        MODULE.get_or_make(py, || Ok(py.import("torch.autograd.forward_ad")?.into_any().unbind()))?;
+    if module.bind(py).getattr(name!(py, "_current_level"))?.extract::<i64>()? < 0 {
+        return Ok(());
+    }
+    let dual = module.bind(py).call_method1(name!(py, "unpack_dual"), (object,))?;
+    if dual.getattr(name!(py, "tangent"))?.is_none() {
+        return Ok(());
+    }
+    Err(PyNotImplementedError::new_err(
+        "Trying to use forward AD with a function of zerostride that does not support it: its tangent would be \
+         lost; call it in a function of zs.fuse, which carries tangents",
+    ))
+}
+
+/// Whether an object is a tensor of torch's, of any class.
+pub(crate) fn is_torch_tensor(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    of_torch(py)?.map_or(Ok(false), |known| object.is_instance(known.class.bind(py)))
+}
+
+/// Whether an object is of a class made from torch's, which decides what becomes of its tensors.
+pub(crate) fn is_made_from_torch(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let Some(known) = of_torch(object.py())? else { return Ok(false) };
+    Ok(is_torch_tensor(object)? && !is_of(object, known)?)
 }
 
 /// A tensor as one of torch's, on the same memory; `None` where torch shows no functions.

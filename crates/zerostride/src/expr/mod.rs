@@ -1,6 +1,7 @@
 //! Owns `Expr`: a computation as a graph, whose nodes know their shape and dtype or the error that they would
 //! report. It does not know in which order or passes it will run (`plan`).
 
+mod batch;
 mod call;
 mod contract;
 mod einsum;
@@ -21,6 +22,7 @@ use smallvec::SmallVec;
 use zerostride_ops::{Bucket, Category, DType, Empty, List, Op, Reduction, ReductionInfo, Scalar, Typed};
 use zerostride_shape::{ErrorClass, Layout, Shape, ShapeError, broadcast_shape};
 
+pub use batch::mapped;
 pub use call::{Argument, Arguments, call};
 pub(crate) use contract::Pairs;
 pub use einsum::einsum;
