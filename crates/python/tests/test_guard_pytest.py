@@ -246,6 +246,66 @@ def test_assertions_are_explained_as_ever(project):
     assert "E       assert (3 + 4) == 8" in plain.outlines
 
 
+COMPILED = """
+import warnings
+
+import torch
+import torch._dynamo
+
+
+def step(x, y):
+    seen = set()
+    seen.add("a")
+    moved = x.add(y).clip(0, 1) if "a" in seen else x
+    moved[0] = y[1] - x[0]
+    moved -= torch.where(x > y, x, y)
+    return [row * 2.0 for row in moved]
+
+
+def sized(x, y):
+    count = x.shape[0]
+    return x * 2 - y if count == 3 else x
+
+
+class Sized(torch.nn.Module):
+    def forward(self, x, y):
+        return x.reshape(x.shape[0], -1) - y * x.size(1)
+
+
+x, y = torch.rand(3, 2), torch.rand(3, 2)
+
+
+def test_graphs():
+    explained = torch._dynamo.explain(step)(x, y)
+    targets = [getattr(node.target, "__name__", node.target) for graph in explained.graphs for node in graph.graph.nodes]
+    print("\\ngraphs:", explained.graph_break_count, targets)
+    torch.testing.assert_close(torch.compile(step, fullgraph=True, backend="eager")(x, y), step(x, y))
+
+
+def test_traces():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        traced, module = torch.jit.trace(sized, (x, y)), torch.jit.trace(Sized(), (x, y))
+        module2 = torch.jit.trace_module(Sized(), {"forward": (x, y)})
+    print("\\nwarnings:", [(warning.category.__name__, warning.filename, warning.lineno) for warning in told])
+    print("traces:", str(traced.graph).splitlines(), str(module.inlined_graph).splitlines())
+    for one in (module, module2):
+        torch.testing.assert_close(one(x, y), Sized()(x, y))
+    torch.testing.assert_close(traced(x, y), sized(x, y))
+"""
+
+
+def test_what_torch_compiles_and_records_is_what_it_is_without_a_guard(project):
+    pytest.importorskip("torch", reason="torch is not installed")
+    project.makepyfile(test_model=COMPILED)
+    plain, guarded = (run_alone(project, f"--broadcasts={mode}", "-s") for mode in ("off", "report"))
+    told = lambda result: [line for line in result.outlines if line.startswith(("graphs:", "warnings:", "traces:"))]
+    for result in (plain, guarded):
+        result.assert_outcomes(passed=2)
+    assert told(plain) == told(guarded)
+    assert len(told(plain)) == 3 and "graphs: 0" in told(plain)[0]
+
+
 def test_a_module_can_be_left_alone(project):
     project.makepyprojecttoml('[tool.zerostride]\nbroadcasts = "error"\nbroadcasts_skip = ["model"]\n')
     run(project).assert_outcomes(passed=2)

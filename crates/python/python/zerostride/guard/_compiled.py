@@ -15,6 +15,7 @@ from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_m
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from . import _frames, _torch, _watch
+from ._importer import Finder, original
 
 _undo = []
 
@@ -26,26 +27,38 @@ def open_eyes():
         return
     for kind in (torch._C.ScriptFunction, torch._C.ScriptMethod):
         _replace(kind, "__call__", lambda old: lambda *arguments, **keywords: _scripted(old, arguments, keywords))
+    # What is recorded is to be what is recorded without a guard, also where it asks for sizes.
+    for owner in (torch.jit, torch.jit._trace):
+        for name in ("_trace_impl", "trace_module", "_get_trace_graph"):
+            if hasattr(owner, name):
+                _replace(owner, name, _unseen)
     if "torch._dynamo" in sys.modules:
         _open_compiler()
-    else:
-        _replace(torch, "compile", _with_open_compiler)
+    else:  # importing the compiler takes seconds: not before it is used
+        finder = Finder(skip=["*"], when_imported={"torch._dynamo": _open_compiler})
+        sys.meta_path.insert(0, finder)
+        _undo[0].append(lambda: sys.meta_path.remove(finder))
 
 
-def _with_open_compiler(compile):
-    @functools.wraps(compile)
-    def compile_opened(*arguments, **keywords):
-        if torch.compile is compile_opened:  # importing the compiler takes seconds: not before it is used
-            torch.compile = compile
-            _open_compiler()
-        return compile(*arguments, **keywords)
+def _unseen(call):
+    @functools.wraps(call)
+    def unseen(*arguments, **keywords):
+        show = _hide_eye()
+        try:
+            return call(*arguments, **keywords)
+        finally:
+            show()
 
-    return compile_opened
+    return unseen
 
 
 def _open_compiler():
-    from torch._dynamo import eval_frame, output_graph
+    from torch._dynamo import convert_frame, eval_frame, output_graph
+    from torch._dynamo.variables import UserFunctionVariable
 
+    # The compiler reads what stands in the program, so that graphs are what they are without a guard.
+    _replace(convert_frame, "_compile", lambda old: functools.wraps(old)(lambda code, *rest, **named: old(original(code), *rest, **named)))
+    _replace(UserFunctionVariable, "get_code", lambda old: lambda self: original(old(self)))
     _replace(eval_frame._TorchDynamoContext, "__init__", _with_hidden_eye)
     _replace(output_graph.OutputGraph, "call_user_compiler", _with_look)
     for mode in (_torch.Below, _Scripted):
@@ -74,7 +87,9 @@ def _is_watched():
 
 
 def _scripted(call, arguments, keywords):
-    if not _is_watched() or torch.compiler.is_compiling():
+    # Torch cannot run a recorded size, which is a number and a tensor, under a dispatch mode.
+    is_seen = _is_watched() and not torch.compiler.is_compiling()
+    if not is_seen or arguments[0].inlined_graph.findNode("prim::NumToTensor", True) is not None:
         return call(*arguments, **keywords)
     with _Scripted():
         return call(*arguments, **keywords)

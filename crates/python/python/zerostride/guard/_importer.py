@@ -7,6 +7,7 @@ import builtins
 import fnmatch
 import importlib.machinery
 import importlib.util
+import itertools
 import marshal
 import os
 import pathlib
@@ -21,7 +22,7 @@ VERSION = "zs1"
 
 
 class Finder:
-    """Finds what other finders find, and has the user's modules loaded by the loaders below."""
+    """Finds what the finders behind it find, and has the user's modules loaded by the loaders below."""
 
     def __init__(self, skip=(), when_imported=()):
         self.skip = tuple(skip)
@@ -29,8 +30,9 @@ class Finder:
 
     def find_spec(self, name, path=None, target=None):
         spec = None
-        for finder in sys.meta_path:
-            if finder is not self and hasattr(finder, "find_spec"):
+        behind = itertools.dropwhile(lambda finder: finder is not self, list(sys.meta_path))
+        for finder in itertools.islice(behind, 1, None):
+            if hasattr(finder, "find_spec"):
                 spec = finder.find_spec(name, path, target)
                 if spec is not None:
                     break
@@ -50,6 +52,35 @@ class Finder:
 
     def invalidate_caches(self):
         """Finders are asked for this; this one remembers nothing."""
+
+
+_loaded = {}
+"""By file, the loader and the code of modules that were rewritten, until the code without a guard is asked for."""
+
+_originals = {}
+"""By the identity of code that was rewritten, that code and the one without a guard."""
+
+
+def original(code):
+    """The code as it would be without a guard: for compilers of Python, which are to see what stands in the program."""
+    loader, module = _loaded.pop(code.co_filename, (None, None))
+    if loader is not None:
+        try:
+            tree = loader.tree(loader.get_data(code.co_filename), code.co_filename)
+            _pair(module, compile(tree, code.co_filename, "exec", dont_inherit=True))
+        except (OSError, SyntaxError, ValueError):  # The file is not what it was.
+            return code
+    return _originals.get(id(code), (code, code))[1]
+
+
+def _pair(rewritten, code):
+    """Rewriting leaves functions where they are."""
+    _originals[id(rewritten)] = rewritten, code
+    inner = [[part for part in of.co_consts if isinstance(part, types.CodeType)] for of in (rewritten, code)]
+    for one, other in zip(*inner, strict=True):
+        if (one.co_name, one.co_firstlineno) != (other.co_name, other.co_firstlineno):
+            raise ValueError("the file has changed")
+        _pair(one, other)
 
 
 class _Then:
@@ -85,16 +116,23 @@ class Loader(importlib.machinery.SourceFileLoader):
             code = self.source_to_code(source, path)
             if not sys.dont_write_bytecode:
                 _write(cache, stamp, code)
+        _loaded[path] = self, code
         return code
 
     def source_to_code(self, data, path, *, _optimize=-1):
         try:
-            tree = ast.parse(data, filename=path)
-            self.prepare(tree, data, path)
-            return compile(_rewrite.rewrite(tree), path, "exec", dont_inherit=True, optimize=_optimize)
+            code = compile(_rewrite.rewrite(self.tree(data, path)), path, "exec", dont_inherit=True, optimize=_optimize)
         except RecursionError:
             # An expression of a thousand parts gets deeper when it is rewritten: it is left as it is.
             return compile(data, path, "exec", dont_inherit=True, optimize=_optimize)
+        _loaded[path] = self, code
+        return code
+
+    def tree(self, source, path):
+        """The module as it would be without a guard."""
+        tree = ast.parse(source, filename=path)
+        self.prepare(tree, source, path)
+        return tree
 
     def prepare(self, tree, source, path):
         """What is done to the tree before it is rewritten: nothing."""
