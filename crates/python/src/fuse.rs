@@ -29,7 +29,7 @@ use crate::tensor::PyTensor;
 use crate::threads::compute;
 
 /// Signatures that are kept for one function; the least recently used is dropped.
-const MOST_TRACED: usize = 64;
+pub(crate) const MOST_TRACED: usize = 64;
 
 /// Tensors among which another one is sought one by one.
 const FEW_TENSORS: usize = 16;
@@ -73,12 +73,12 @@ struct Place {
 }
 
 /// A function traced for one signature.
-struct Traced {
+pub(crate) struct Traced {
     signature: Signature,
     arrays: Vec<Array>,
     /// What computes all results together, and how it is printed; `None` where nothing is computed.
-    computation: Option<(Template, String)>,
-    output: Output,
+    pub(crate) computation: Option<(Template, String)>,
+    pub(crate) output: Output,
 }
 
 /// What a plan depends on of an operand; the storage offset is not part of it.
@@ -291,8 +291,12 @@ impl<'py> Arguments<'py> {
 impl Traced {
     /// Whether a call with these arguments is this computation.
     fn is_of(&self, py: Python<'_>, arguments: &Arguments<'_>) -> bool {
-        signature::are_same(py, &self.signature, &arguments.signature)
-            && arguments.tensors.iter().zip(&self.arrays).all(|(tensor, array)| array.is_as(tensor))
+        signature::are_same(py, &self.signature, &arguments.signature) && self.fits(arguments.tensors.iter())
+    }
+
+    /// Whether tensors are as those that it was traced for.
+    pub(crate) fn fits<'a>(&self, tensors: impl Iterator<Item = &'a Tensor>) -> bool {
+        tensors.zip(&self.arrays).all(|(tensor, array)| array.is_as(tensor))
     }
 }
 
@@ -454,6 +458,13 @@ impl Fused {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         derivative::call(self.function.bind(py), &self.derivatives, positional, named)
+    }
+
+    /// The computation on these operands, whatever the function reads from outside.
+    pub(crate) fn trace(&self, operands: &Bound<'_, PyTuple>) -> PyResult<Traced> {
+        let mut arguments = Arguments::default();
+        arguments.read(operands, None)?;
+        arguments.trace(operands.py(), self)
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -650,15 +661,14 @@ impl Fused {
             return arguments.anew(py, fused);
         };
         let operands: SmallVec<[&Tensor; 4]> = arguments.tensors.iter().collect();
-        let numels = operands.iter().map(|operand| operand.numel());
-        let run = || match &traced.computation {
-            Some((template, _)) if arguments.library == Library::Torch => {
-                team::with_torch(|| template.run_all(&operands))
-            }
-            Some((template, _)) => template.run_all(&operands),
+        let is_of_torch = arguments.library == Library::Torch;
+        let results = match &traced.computation {
+            Some((template, _)) => compute(py, [template.visits()], || {
+                let run = || template.run_all(&operands);
+                if is_of_torch { team::with_torch(run) } else { run() }
+            }),
             None => Ok(Vec::new()),
         };
-        let results: zerostride::Result<Vec<Tensor>> = compute(py, numels, run);
         arguments.returned(py, &traced.output, results.map_err(raise)?)
     }
 

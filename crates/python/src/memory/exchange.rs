@@ -74,7 +74,7 @@ impl Known {
 }
 
 /// The functions of `torch.Tensor`, once torch is imported.
-fn of_torch<'a>(py: Python<'a>) -> PyResult<Option<&'a Known>> {
+fn torch<'a>(py: Python<'a>) -> PyResult<Option<&'a Known>> {
     static TORCH: Once<Option<Known>> = Once::new();
     if let Some(known) = TORCH.get() {
         return Ok(known.as_ref());
@@ -102,11 +102,23 @@ fn is_of(object: &Bound<'_, PyAny>, known: &Known) -> PyResult<bool> {
 /// The tensor on the memory of one of torch's; `None` for other objects, and for tensors that show elements
 /// which their memory does not have, or of which the gradient is wanted.
 pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
-    let py = object.py();
-    let Some(known) = of_torch(py)? else { return Ok(None) };
-    if !is_of(object, known)? || wants_gradient(object)? {
-        return Ok(None);
+    match torch(object.py())? {
+        Some(known) if is_of(object, known)? && !wants_gradient(object)? => elements(object, known),
+        _ => Ok(None),
     }
+}
+
+/// The same, whether or not the gradient is wanted.
+pub(crate) fn of_torch(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
+    match torch(object.py())? {
+        Some(known) if is_of(object, known)? => elements(object, known),
+        _ => Ok(None),
+    }
+}
+
+/// The tensor on the memory of one of torch's own class; `None` if it shows other elements.
+fn elements(object: &Bound<'_, PyAny>, known: &Known) -> PyResult<Option<Tensor>> {
+    let py = object.py();
     let is = |name: &Bound<'_, PyString>| object.call_method0(name)?.is_truthy();
     if is(name!(py, "is_neg"))? {
         return Ok(None);
@@ -131,7 +143,7 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
 
 /// Whether an object is exactly of the class `torch.Tensor`.
 pub(crate) fn is_torch(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(of_torch(object.py())?.is_some_and(|known| object.get_type().is(&known.class)))
+    Ok(torch(object.py())?.is_some_and(|known| object.get_type().is(&known.class)))
 }
 
 /// Whether a tensor of torch's is a variable of a computation that torch records.
@@ -146,7 +158,7 @@ fn wants_gradient(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// A tensor as one of torch's, on the same memory; `None` where torch shows no functions.
 pub(super) fn to_torch<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let Some(known) = of_torch(py)? else { return Ok(None) };
+    let Some(known) = torch(py)? else { return Ok(None) };
     let mut object = std::ptr::null_mut();
     // SAFETY: the function takes the array over, and Python's lock is held.
     unsafe {
