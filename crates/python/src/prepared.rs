@@ -27,6 +27,8 @@ pub(crate) struct Prepared {
     fused: Py<Fused>,
     /// For each result the order in which its dimensions are returned; `None` for their own.
     orders: Vec<Option<Vec<isize>>>,
+    /// The operands that may be views whose elements are negated when they are read.
+    doubtful: Vec<usize>,
     /// The computations, the most recently used first.
     known: Mutex<Vec<Arc<Traced>>>,
     calls: AtomicU64,
@@ -41,6 +43,11 @@ impl Prepared {
         for object in operands.iter_borrowed() {
             let Some(tensor) = memory::of_torch(&object)? else { return Ok(None) };
             tensors.push(tensor);
+        }
+        for &place in &self.doubtful {
+            if memory::negates(&operands.get_item(place)?)? {
+                return Ok(None);
+            }
         }
         let given: SmallVec<[&Tensor; 4]> = tensors.iter().collect();
         let traced = self.traced(operands, &given)?;
@@ -87,10 +94,11 @@ impl Prepared {
 #[pymethods]
 impl Prepared {
     #[new]
-    fn new(fused: Py<Fused>, orders: Vec<Option<Vec<isize>>>) -> Prepared {
+    fn new(fused: Py<Fused>, orders: Vec<Option<Vec<isize>>>, doubtful: Vec<usize>) -> Prepared {
         Prepared {
             fused,
             orders,
+            doubtful,
             known: Mutex::default(),
             calls: AtomicU64::new(0),
             nanos: AtomicU64::new(0),

@@ -103,12 +103,15 @@ fn is_of(object: &Bound<'_, PyAny>, known: &Known) -> PyResult<bool> {
 /// which their memory does not have, or of which the gradient is wanted.
 pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     match torch(object.py())? {
-        Some(known) if is_of(object, known)? && !wants_gradient(object)? => elements(object, known),
+        Some(known) if is_of(object, known)? && !wants_gradient(object)? && !negates(object)? => {
+            elements(object, known)
+        }
         _ => Ok(None),
     }
 }
 
-/// The same, whether or not the gradient is wanted.
+/// The same of a tensor whose elements are not negated when they are read, whether or not the gradient is
+/// wanted.
 pub(crate) fn of_torch(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     match torch(object.py())? {
         Some(known) if is_of(object, known)? => elements(object, known),
@@ -116,13 +119,15 @@ pub(crate) fn of_torch(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     }
 }
 
+/// Whether a tensor of torch's is a view whose elements are negated when they are read. To ask takes as long as
+/// everything else about a tensor, since torch releases Python's lock for it.
+pub(crate) fn negates(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    object.call_method0(name!(object.py(), "is_neg"))?.is_truthy()
+}
+
 /// The tensor on the memory of one of torch's own class; `None` if it shows other elements.
 fn elements(object: &Bound<'_, PyAny>, known: &Known) -> PyResult<Option<Tensor>> {
     let py = object.py();
-    let is = |name: &Bound<'_, PyString>| object.call_method0(name)?.is_truthy();
-    if is(name!(py, "is_neg"))? {
-        return Ok(None);
-    }
     let mut array = MaybeUninit::uninit();
     // SAFETY: the object is of the class that shows the function, and Python's lock is held.
     let array = unsafe {
@@ -132,7 +137,7 @@ fn elements(object: &Bound<'_, PyAny>, known: &Known) -> PyResult<Option<Tensor>
         }
         array.assume_init()
     };
-    if array.is_complex() && is(name!(py, "is_conj"))? {
+    if array.is_complex() && object.call_method0(name!(py, "is_conj"))?.is_truthy()? {
         return Ok(None);
     }
     // SAFETY: the array is described, and the object keeps its elements. A program that resizes a tensor or

@@ -207,7 +207,8 @@ def whole(divided, record):
     partition, read = called[0].target, [arguments.index(node) for node in called[0].args]
     made = [result.args[1] for result in results]
     if (read, made) == (list(range(len(arguments))), list(range(len(partition.outputs)))):
-        return lambda *arguments, record=record: partition(*arguments)
+        partition.record = record  # A report is there as long as what it is about.
+        return partition.__call__
 
     def run(*arguments, record=record):
         found = partition(*[arguments[place] for place in read])

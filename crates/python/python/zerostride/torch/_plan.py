@@ -81,7 +81,8 @@ class Partition(_zerostride.Prepared):
         orders = [_order(node.meta["val"]) for node in outputs]
         inverses = [None if order is None or _is_identity(order) else _inverse(order) for order in orders]
         fused = _zerostride.Fused(_traced(steps, results, orders))
-        self = super().__new__(cls, fused, inverses)
+        doubtful = [number for number, node in enumerate(inputs) if _may_negate(node)]
+        self = super().__new__(cls, fused, inverses, doubtful)
         self.inputs, self.outputs, self.fused = inputs, outputs, fused
         self._steps, self._results, self._orders, self._inverses = steps, results, orders, inverses
         self._gain = _cost.gain(alone, inputs, outputs, calls)
@@ -139,6 +140,14 @@ class Partition(_zerostride.Prepared):
             for step in self._steps:
                 values.append(step.target(*_filled(step.theirs, values), **_filled(step.theirs_named, values)))
         return [values[result] for result in self._results]
+
+
+def _may_negate(node):
+    """Whether a value of a graph may be a view whose elements are negated when they are read. Guards of PyTorch's see to it that
+    inputs are in each call what they were when the graph was compiled, except for the gradients that a backward graph is given."""
+    value = node.meta.get("val")
+    is_given = node.op == "placeholder" and "tangents" in str(node.target)
+    return isinstance(value, torch.Tensor) and (is_given or value.is_neg())
 
 
 def _traced(steps, results, orders):
