@@ -119,8 +119,8 @@ pub(crate) fn of_torch(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     }
 }
 
-/// Whether a tensor of torch's is a view whose elements are negated when they are read. To ask takes as long as
-/// everything else about a tensor, since torch releases Python's lock for it.
+/// Whether a tensor of torch's is a view whose elements are negated when they are read. To ask takes as long
+/// as everything else about a tensor, since torch releases Python's lock for it.
 pub(crate) fn negates(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     object.call_method0(name!(object.py(), "is_neg"))?.is_truthy()
 }

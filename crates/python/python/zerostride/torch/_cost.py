@@ -198,22 +198,23 @@ def slower(node, stored, calls):
     return not ALWAYS and ours - theirs > saved and elements(node.meta["val"]) <= stored
 
 
-def gain(nodes, inputs, outputs, calls):
-    """The nanoseconds that a group of nodes gains in the engine. ``nodes`` are all that PyTorch need not run then, views
-    and copies too."""
+def theirs(nodes, calls):
+    """Of nodes in PyTorch, views and copies too."""
     if ALWAYS:
         return math.inf
-    theirs = 0
-    ours = calls.partition + calls.tensor * (len(inputs) + len(outputs)) + _traffic([*inputs, *outputs], calls)
+    total = 0
     for node in nodes:
         if node.target is operator.getitem:
             continue
         if node.target.is_view or _table.name(node.target)[0] == "_unsafe_view":
-            theirs += calls.view
+            total += calls.view
             continue
-        theirs += calls.call + _traffic([node, *node.all_input_nodes], calls)
-        if _table.row(node.target)[1]:
-            continue
-        one, other = _computed(node)
-        theirs, ours = theirs + one, ours + other + _passes(node, calls)
-    return theirs - ours
+        arranges = (_table.row(node.target) or (None, False))[1]
+        total += calls.call + _traffic([node, *node.all_input_nodes], calls) + (0 if arranges else _computed(node)[0])
+    return total
+
+
+def ours(nodes, inputs, outputs, calls):
+    """Of nodes that compute elements as a partition."""
+    total = calls.partition + calls.tensor * (len(inputs) + len(outputs)) + _traffic([*inputs, *outputs], calls)
+    return total + sum(_computed(node)[1] + _passes(node, calls) for node in nodes if node.target is not operator.getitem)

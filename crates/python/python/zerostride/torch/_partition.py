@@ -18,17 +18,11 @@ from ._support import Call
 
 def divide(module, record):
     """A module that computes what a graph does, with partitions in place of what the engine runs."""
-    graph = module.graph
-    found = _support.support(graph)
-    calls = [node for node in graph.nodes if node.op == "call_function"]
-    whole = [node for node in calls if _is_computed(found[node])]
-    if all(isinstance(found[node], Call) for node in calls) and whole:
-        partition = _partition(whole, found, _cost.WHOLE)
-        if partition.reason() is None:
-            return _rebuilt(module, found, dict.fromkeys(whole, partition), record)
-        surroundings = _cost.ALONE
-    else:
-        surroundings = _cost.AMONG
+    graph, found = module.graph, _support.support(module.graph)
+    whole = _whole(module, found)
+    if whole is not None:
+        return _rebuilt(*whole, record)
+    surroundings = _cost.ALONE if _is_formula(graph, found) else _cost.AMONG
     kept = (node.meta.get("val") for node in graph.nodes if not isinstance(found[node], Call))
     stored = max((_cost.elements(value) for value in kept if value is not None), default=0)
     for node, call in found.items():
@@ -45,11 +39,32 @@ def divide(module, record):
     return _rebuilt(module, found, partitions, record)
 
 
-def _partition(nodes, found, surroundings):
-    """Nodes as a partition. Others read the values of some."""
+def _partition(nodes, found, surroundings, theirs=None):
+    """Nodes as a partition, which other nodes read; PyTorch would run ``theirs``, by default what the nodes alone need."""
     inside = set(nodes)
     left = {node for node in nodes if any(user not in inside for user in _through(node, found))}
-    return Partition(nodes, found, left, surroundings)
+    return Partition(nodes, found, left, surroundings, theirs)
+
+
+def _is_formula(graph, found):
+    """Whether the engine can run all of a graph."""
+    return all(isinstance(found[node], Call) for node in graph.nodes if node.op == "call_function")
+
+
+def _whole(module, found):
+    """A module, what its nodes are, and their one partition, where the engine can run all of a graph, and is faster; else
+    ``None``. Of operations for which PyTorch has kernels the formulas are tried."""
+    theirs = [node for node in module.graph.nodes if node.op == "call_function"]
+    if not _is_formula(module.graph, found):
+        if not _support.has_formulas(module.graph, found):
+            return None
+        module = _support.opened(module)
+        found = _support.support(module.graph)
+    nodes = [node for node in module.graph.nodes if _is_computed(found[node])]
+    if not nodes or not _is_formula(module.graph, found):
+        return None
+    partition = _partition(nodes, found, _cost.WHOLE, theirs)
+    return None if partition.reason() else (module, found, dict.fromkeys(nodes, partition))
 
 
 def _is_computed(call):

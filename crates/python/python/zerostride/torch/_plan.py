@@ -42,7 +42,7 @@ class Partition(_zerostride.Prepared):
 
     __module__ = "zerostride.torch"
 
-    def __new__(cls, nodes, found, left, calls):
+    def __new__(cls, nodes, found, left, calls, theirs=None):
         inputs, steps = [], []
         slots, pending = {}, []
         inside = set(nodes)
@@ -74,8 +74,8 @@ class Partition(_zerostride.Prepared):
             if all(user in alone for user in node.users):
                 alone.add(node)
         for node, call in pending:
-            ours, theirs = (call.function, filled(call.arguments), filled(call.named)), (filled(node.args), filled(node.kwargs))
-            steps.append(_Step(*ours, node.target, *theirs, node in alone))
+            ours, pytorchs = (call.function, filled(call.arguments), filled(call.named)), (filled(node.args), filled(node.kwargs))
+            steps.append(_Step(*ours, node.target, *pytorchs, node in alone))
         outputs = [node for node in nodes if node in left]
         results = [numbers[node].number for node in outputs]
         orders = [_order(node.meta["val"]) for node in outputs]
@@ -85,7 +85,7 @@ class Partition(_zerostride.Prepared):
         self = super().__new__(cls, fused, inverses, doubtful)
         self.inputs, self.outputs, self.fused = inputs, outputs, fused
         self._steps, self._results, self._orders, self._inverses = steps, results, orders, inverses
-        self._gain = _cost.gain(alone, inputs, outputs, calls)
+        self._gain = _cost.theirs(theirs or alone, calls) - _cost.ours(nodes, inputs, outputs, calls)
         self.names = [node.name for node in nodes]
         self.lines = list(dict.fromkeys(line for line in map(line_of, nodes) if line is not None))
         self.failure = None
