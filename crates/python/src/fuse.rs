@@ -40,8 +40,8 @@ thread_local! {
 }
 
 /// A function that runs in one pass over its operands; made by ``fuse``.
-// Without attributes, which the package's own class has: CPython 3.11 and 3.12 allocate them before the struct
-// is written, and the garbage collector, which may run then, would traverse what is not there yet.
+// Without attributes, which the package's own class has: CPython 3.11 and 3.12 allocate them before the
+// struct is written, and the garbage collector, which may run then, would traverse what is not there yet.
 #[pyclass(name = "Fused", module = "zerostride", frozen, subclass)]
 pub(crate) struct Fused {
     function: Py<PyAny>,

@@ -22,7 +22,7 @@ use crate::threads::compute;
 ///
 /// A class made from it computes other calls: `_otherwise` gets operands that are no plain tensors, or all of
 /// them while a policy looks at each operation; `_instead` gets the operands and an error of the engine.
-#[pyclass(module = "zerostride", frozen, subclass)]
+#[pyclass(name = "_Prepared", module = "zerostride", frozen, subclass)]
 pub(crate) struct Prepared {
     fused: Py<Fused>,
     /// For each result the order in which its dimensions are returned; `None` for their own.

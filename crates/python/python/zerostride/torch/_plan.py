@@ -33,7 +33,7 @@ class _Step(NamedTuple):
     alone: bool
 
 
-class Partition(_zerostride.Prepared):
+class Partition(_zerostride._Prepared):
     """Some nodes of a graph, as a function of what they read.
 
     ``inputs`` and ``outputs`` are nodes while the graph is divided; the partition is called with the values of the ones and
