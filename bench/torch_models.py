@@ -332,7 +332,7 @@ def partitions(name, rounds=15):
             values.append(step.target(*arguments, **named))
             spent += (time.perf_counter() - began) * step.alone
         results = [values[result] for result in self._results]
-        return results[0] if len(results) == 1 else results, spent
+        return results, spent
 
     def timed(self, *operands):
         began = time.perf_counter()

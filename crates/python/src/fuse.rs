@@ -29,7 +29,7 @@ use crate::tensor::PyTensor;
 use crate::threads::compute;
 
 /// Signatures that are kept for one function; the least recently used is dropped.
-const MOST_TRACED: usize = 64;
+pub(crate) const MOST_TRACED: usize = 64;
 
 /// Tensors among which another one is sought one by one.
 const FEW_TENSORS: usize = 16;
@@ -40,7 +40,9 @@ thread_local! {
 }
 
 /// A function that runs in one pass over its operands; made by ``fuse``.
-#[pyclass(name = "Fused", module = "zerostride", frozen, dict, subclass)]
+// Without attributes, which the package's own class has: CPython 3.11 and 3.12 allocate them before the
+// struct is written, and the garbage collector, which may run then, would traverse what is not there yet.
+#[pyclass(name = "Fused", module = "zerostride", frozen, subclass)]
 pub(crate) struct Fused {
     function: Py<PyAny>,
     /// The derivatives that are computed instead of the function's results, each of the one before it.
@@ -73,12 +75,12 @@ struct Place {
 }
 
 /// A function traced for one signature.
-struct Traced {
+pub(crate) struct Traced {
     signature: Signature,
     arrays: Vec<Array>,
     /// What computes all results together, and how it is printed; `None` where nothing is computed.
-    computation: Option<(Template, String)>,
-    output: Output,
+    pub(crate) computation: Option<(Template, String)>,
+    pub(crate) output: Output,
 }
 
 /// What a plan depends on of an operand; the storage offset is not part of it.
@@ -297,8 +299,12 @@ impl<'py> Arguments<'py> {
 impl Traced {
     /// Whether a call with these arguments is this computation.
     fn is_of(&self, py: Python<'_>, arguments: &Arguments<'_>) -> bool {
-        signature::are_same(py, &self.signature, &arguments.signature)
-            && arguments.tensors.iter().zip(&self.arrays).all(|(tensor, array)| array.is_as(tensor))
+        signature::are_same(py, &self.signature, &arguments.signature) && self.fits(arguments.tensors.iter())
+    }
+
+    /// Whether tensors are as those that it was traced for.
+    pub(crate) fn fits<'a>(&self, tensors: impl Iterator<Item = &'a Tensor>) -> bool {
+        tensors.zip(&self.arrays).all(|(tensor, array)| array.is_as(tensor))
     }
 }
 
@@ -466,6 +472,13 @@ impl Fused {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         derivative::call(self.function.bind(py), &self.derivatives, positional, named)
+    }
+
+    /// The computation on these operands, whatever the function reads from outside.
+    pub(crate) fn trace(&self, operands: &Bound<'_, PyTuple>) -> PyResult<Traced> {
+        let mut arguments = Arguments::default();
+        arguments.read(operands, None)?;
+        arguments.trace(operands.py(), self)
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -661,15 +674,14 @@ impl Fused {
             return arguments.anew(py, fused);
         };
         let operands: SmallVec<[&Tensor; 4]> = arguments.tensors.iter().collect();
-        let numels = operands.iter().map(|operand| operand.numel());
-        let run = || match &traced.computation {
-            Some((template, _)) if arguments.library == Library::Torch => {
-                team::with_torch(|| template.run_all(&operands))
-            }
-            Some((template, _)) => template.run_all(&operands),
+        let is_of_torch = arguments.library == Library::Torch;
+        let results = match &traced.computation {
+            Some((template, _)) => compute(py, [template.visits()], || {
+                let run = || template.run_all(&operands);
+                if is_of_torch { team::with_torch(run) } else { run() }
+            }),
             None => Ok(Vec::new()),
         };
-        let results: zerostride::Result<Vec<Tensor>> = compute(py, numels, run);
         arguments.returned(py, &traced.output, results.map_err(raise)?)
     }
 

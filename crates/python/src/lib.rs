@@ -28,6 +28,7 @@ mod operators;
 mod outline;
 mod policy;
 mod pool;
+mod prepared;
 mod results;
 mod row;
 mod sequence;
@@ -51,6 +52,7 @@ fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<expr::PyExpr>()?;
     module.add_class::<source::PySource>()?;
     module.add_class::<fuse::Fused>()?;
+    module.add_class::<prepared::Prepared>()?;
     module.add_class::<explain::PyExplanation>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     dtype::add(module)?;

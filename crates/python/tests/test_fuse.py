@@ -1,5 +1,6 @@
 """fuse and evaluate: one pass, the same bits, the caller's kind of arrays."""
 
+import gc
 import pickle
 import re
 
@@ -239,3 +240,15 @@ def test_formulas_may_return_tuples_with_names():
     assert [part.tolist() for part in found] == [[1, 1], [0, 1]]
     with pytest.raises(TypeError, match="a formula is a string, a function, or"):
         zs.evaluate(3)
+
+
+@pytest.mark.parametrize("make", [zs.fuse, zs.grad, zs.fuse(abs).__class__.__base__])
+def test_the_garbage_collector_may_run_while_a_function_is_made(make):
+    before, kept = gc.get_threshold(), []
+    gc.set_threshold(1)
+    try:
+        for _ in range(50):
+            kept += [{} for _ in range(100)]  # No dict is free: a new one is allocated, which the collector sees.
+            kept.append(make(abs))
+    finally:
+        gc.set_threshold(*before)

@@ -74,7 +74,7 @@ impl Known {
 }
 
 /// The functions of `torch.Tensor`, once torch is imported.
-fn of_torch<'a>(py: Python<'a>) -> PyResult<Option<&'a Known>> {
+fn torch<'a>(py: Python<'a>) -> PyResult<Option<&'a Known>> {
     static TORCH: Once<Option<Known>> = Once::new();
     if let Some(known) = TORCH.get() {
         return Ok(known.as_ref());
@@ -105,16 +105,33 @@ fn is_of(object: &Bound<'_, PyAny>, known: &Known) -> PyResult<bool> {
 /// # Errors
 /// The tensor has a tangent of forward-mode differentiation, which would be lost.
 pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
+    match torch(object.py())? {
+        Some(known) if is_of(object, known)? && !wants_gradient(object)? && !negates(object)? => {
+            refuse_tangent(object)?;
+            elements(object, known)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The same of a tensor whose elements are not negated when they are read, whether or not the gradient is
+/// wanted.
+pub(crate) fn of_torch(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
+    match torch(object.py())? {
+        Some(known) if is_of(object, known)? => elements(object, known),
+        _ => Ok(None),
+    }
+}
+
+/// Whether a tensor of torch's is a view whose elements are negated when they are read. To ask takes as long
+/// as everything else about a tensor, since torch releases Python's lock for it.
+pub(crate) fn negates(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    object.call_method0(name!(object.py(), "is_neg"))?.is_truthy()
+}
+
+/// The tensor on the memory of one of torch's own class; `None` if it shows other elements.
+fn elements(object: &Bound<'_, PyAny>, known: &Known) -> PyResult<Option<Tensor>> {
     let py = object.py();
-    let Some(known) = of_torch(py)? else { return Ok(None) };
-    if !is_of(object, known)? || wants_gradient(object)? {
-        return Ok(None);
-    }
-    refuse_tangent(object)?;
-    let is = |name: &Bound<'_, PyString>| object.call_method0(name)?.is_truthy();
-    if is(name!(py, "is_neg"))? {
-        return Ok(None);
-    }
     let mut array = MaybeUninit::uninit();
     // SAFETY: the object is of the class that shows the function, and Python's lock is held.
     let array = unsafe {
@@ -124,7 +141,7 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
         }
         array.assume_init()
     };
-    if array.is_complex() && is(name!(py, "is_conj"))? {
+    if array.is_complex() && object.call_method0(name!(py, "is_conj"))?.is_truthy()? {
         return Ok(None);
     }
     // SAFETY: the array is described, and the object keeps its elements. A program that resizes a tensor or
@@ -135,7 +152,7 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
 
 /// Whether an object is exactly of the class `torch.Tensor`.
 pub(crate) fn is_torch(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(of_torch(object.py())?.is_some_and(|known| object.get_type().is(&known.class)))
+    Ok(torch(object.py())?.is_some_and(|known| object.get_type().is(&known.class)))
 }
 
 /// Whether a tensor of torch's is a variable of a computation that torch records.
@@ -170,18 +187,18 @@ fn refuse_tangent(object: &Bound<'_, PyAny>) -> PyResult<()> {
 /// Whether an object is a tensor of torch's, of any class.
 pub(crate) fn is_torch_tensor(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = object.py();
-    of_torch(py)?.map_or(Ok(false), |known| object.is_instance(known.class.bind(py)))
+    torch(py)?.map_or(Ok(false), |known| object.is_instance(known.class.bind(py)))
 }
 
 /// Whether an object is of a class made from torch's, which decides what becomes of its tensors.
 pub(crate) fn is_made_from_torch(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let Some(known) = of_torch(object.py())? else { return Ok(false) };
+    let Some(known) = torch(object.py())? else { return Ok(false) };
     Ok(is_torch_tensor(object)? && !is_of(object, known)?)
 }
 
 /// A tensor as one of torch's, on the same memory; `None` where torch shows no functions.
 pub(super) fn to_torch<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let Some(known) = of_torch(py)? else { return Ok(None) };
+    let Some(known) = torch(py)? else { return Ok(None) };
     let mut object = std::ptr::null_mut();
     // SAFETY: the function takes the array over, and Python's lock is held.
     unsafe {

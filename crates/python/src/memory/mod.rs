@@ -23,7 +23,7 @@ use crate::tensor::PyTensor;
 
 pub(crate) use buffer::rebuild;
 pub(crate) use dlpack::Borrowed;
-pub(crate) use exchange::{is_made_from_torch, is_torch, is_torch_tensor};
+pub(crate) use exchange::{is_made_from_torch, is_torch, is_torch_tensor, negates, of_torch};
 pub(crate) use numpy::{array as numpy, is_array as is_numpy};
 
 /// An array of another library as a tensor.

@@ -229,7 +229,12 @@ impl Plan {
 
     /// Whether the evaluation is not worth dividing among threads.
     pub(crate) fn is_short(&self) -> bool {
-        self.passes.steps.iter().map(Step::visits).fold(0, usize::saturating_add) <= GRAIN_ELEMENTS
+        self.visits() <= GRAIN_ELEMENTS
+    }
+
+    /// The elements that all passes visit together.
+    fn visits(&self) -> usize {
+        self.passes.steps.iter().map(Step::visits).fold(0, usize::saturating_add)
     }
 
     /// The buffer of the result, or of the first of several.

@@ -72,6 +72,11 @@ impl Plan {
 }
 
 impl Template {
+    /// The elements that all passes of the plan visit together.
+    pub fn visits(&self) -> usize {
+        self.plan.visits()
+    }
+
     /// The plan on operands, each of the dtype, shape and strides of the one whose place it takes; where it
     /// begins in its storage does not matter.
     ///

@@ -4,7 +4,9 @@ import logging
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
+from torch._functorch._aot_autograd.schemas import PlainTensorMeta
 from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._guards import TracingContext
 
 from .. import _zerostride
 from . import _broadcasts, _cost, _partition, _table
@@ -35,26 +37,46 @@ def backend(module, inputs, *, options=None, mode=None, name=None):
     def compiler(direction):
         return lambda module, inputs: compile(module, Report(name, direction))
 
+    direct = None
+
+    def inference_compiler(module, graph_inputs):
+        nonlocal direct
+        compiled = compile(module, Report(name, "forward"))
+        if len(graph_inputs) == len(inputs) and _is_plain(TracingContext.get().fw_metadata):
+            direct = compiled.whole
+        return compiled
+
     compiled = aot_autograd(
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
-        inference_compiler=compiler("forward"),
+        inference_compiler=inference_compiler,
         decompositions=_cost.chosen(_table.decompositions()),
         partition_fn=min_cut_rematerialization_partition,
-    )
-    return compiled(module, inputs)
+    )(module, inputs)
+    return direct or compiled
 
 
 def compile(module, report):
-    """An aten graph as a function of a list of arguments, which it empties so that they can be freed early."""
+    """An aten graph as a function of a list of arguments, which it empties so that they can be freed early. Its ``whole`` is a
+    function of the arguments, if one partition computes all results, else ``None``."""
     module.graph.eliminate_dead_code()
-    run = _partition.divide(module, report).forward
+    divided = _partition.divide(module, report)
 
     def compiled(arguments, report=report):
-        return run(arguments)
+        return divided.forward(arguments)
 
     compiled._boxed_call = True
+    compiled.whole = _partition.whole(divided, report)
     return compiled
+
+
+def _is_plain(metadata):
+    """Whether AOTAutograd does nothing around a graph without gradients: no input is written, no result shares the memory of
+    another tensor, none is of a wrapping class."""
+    written = metadata.num_mutated_inp_runtime_indices or metadata.num_mutated_graph_handled_indices
+    shared = metadata.num_outputs_aliased or metadata.num_intermediate_bases
+    wrapped = metadata.act_input_paths or not all(isinstance(meta, PlainTensorMeta) for meta in metadata.subclass_inp_meta)
+    return not (written or shared or wrapped or metadata.tokens or metadata.dynamic_outputs)
 
 
 def _refused(error):

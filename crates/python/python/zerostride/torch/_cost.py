@@ -2,17 +2,18 @@
 
 It does not know how a graph is divided (``_partition.py``).
 
-Nanoseconds on one thread, f32, torch 2.15, 2 cores of an x86-64 machine with AVX2 (Zen 3), 2026-11-26.
-``bench/torch_models.py operations`` measures elements and bytes; each is the shortest of four runs, of which
-some had a compiler of low priority or a slower clock beside them. What surrounds elements, from ``_CALL`` to
-``_REPEATED``, was fitted to 200 groups of nodes inside of steps of models, run in turn by the engine and by
-PyTorch, beside other work. What counts is the difference of both sides, which other machines share as far as
-both libraries use their vectors.
+Nanoseconds on one thread, f32, torch 2.15. Elements, and what surrounds them where a graph is ``ALONE``, were
+measured on 2 cores of an x86-64 machine with AVX-512 (Zen 4), 2026-11-27: ``bench/torch_models.py operations``
+measures elements, each the shortest of three runs. What surrounds them ``AMONG`` other operations was fitted,
+on 2 cores with AVX2 (Zen 3), 2026-11-26, to 200 groups of nodes inside of steps of models, run in turn by the
+engine and by PyTorch, beside other work. What counts is the difference of both sides, which other machines
+share as far as both libraries use their vectors.
 """
 
 import functools
 import math
 import operator
+from typing import NamedTuple
 
 import torch
 
@@ -22,47 +23,65 @@ from ._support import arguments_of, hint
 ALWAYS = False
 """Whether all that the engine can run runs there, whatever it costs, as in tests."""
 
-_CALL, _VIEW = 10_000, 5_000
-"""Of one of PyTorch's operations between others of a model, less its elements; of a view."""
 
-_PARTITION, _TENSOR = 15_000, 10_000
-"""Of a partition between operations of a model, and of each tensor that goes in or comes out. Calls in a loop
-of their own take a quarter of that, as PyTorch's do: there code and values are in the caches."""
 
-_REDUCTION, _COLUMN = 30_000, 0.4
-"""Of a reduction, and of each element of one that keeps the innermost dimension, such as the gradient of a bias."""
+class Calls(NamedTuple):
+    """What surrounds elements."""
 
-_ROW = 25
+    # One of PyTorch's operations; a view.
+    call: int
+    view: int
+    # A partition; each tensor that goes in or comes out; each reduction in it.
+    partition: int
+    tensor: int
+    reduction: int
+    # An element of a reduction that keeps the innermost dimension, such as the gradient of a bias.
+    column: float
+    # Reading or writing a byte of values in cache, and of those that are too large for that.
+    byte: float
+    far_byte: float
+
+
+AMONG = Calls(call=10_000, view=5_000, partition=15_000, tensor=10_000, reduction=30_000, column=0.4, byte=0.05, far_byte=0.15)
+"""Between operations of a model, which leave neither code nor values in the caches, and keep memory. A byte is
+0.02 in memory that was just freed (0.045 from 16 MiB) and 0.2 to 0.35 in PyTorch's new memory, which what a
+backward pass needs takes in each step; steps of models have both, and were measured at 0.06 to 0.1 for values
+of 400 KB."""
+
+ALONE = Calls(call=1_500, view=700, partition=1_500, tensor=300, reduction=300, column=0.02, byte=0.01, far_byte=0.02)
+"""Where the engine can run all of a graph: a formula, whose calls often come in a loop of their own."""
+
+WHOLE = ALONE._replace(partition=0)
+"""Where it does, in one partition: what AOTAutograd does in each call is left out (``_backend.py``)."""
+
+_ROW = 15
 """Of each row that softmax and layer norm pass over."""
 
 _REPEATED = 1
 """Of each element that PyTorch reads from an operand that is expanded along the innermost dimension."""
 
-_BYTE, _FAR_BYTE, _NEAR_BYTES = 0.05, 0.15, 1 << 21
-"""Of reading or writing a byte in cache, and of values that are too large for that. A byte is 0.02 in memory
-that was just freed (0.045 from 16 MiB) and 0.2 to 0.35 in PyTorch's new memory, which what a backward pass
-needs takes in each step; steps of models have both, and were measured at 0.06 to 0.1 for values of 400 KB."""
+_NEAR_BYTES = 1 << 21
+"""The largest value that is in cache where it is read."""
 
 _PASS = 0.04
 """Of an element that a simple operation computes."""
 
 # An element of other operations: in PyTorch, in the engine, less what ``neg`` takes there (``mul`` for two
-# operands, half of ``neg`` for reductions), plus ``_PASS``. ``native_layer_norm`` and
-# ``native_dropout_backward`` are what they take between a model's operations, operations of several results
-# are the sum of their parts, ``where`` is that of masks in long runs, and ``_cdist_forward`` was not measured
-# again.
+# operands, half of ``neg`` for reductions), plus ``_PASS``. ``native_dropout_backward`` is what it takes
+# between a model's operations, operations of several results are the sum of their parts, ``where`` is that of
+# masks in long runs, and ``_cdist_forward`` was not measured again.
 _ELEMENT = {
-    "_cdist_forward": (1, 0.5), "acos": (1.8, 1.25), "argmax": (1.3, 0.2), "argmin": (1.3, 0.2), "asin": (1.7, 1.2),
-    "atan": (2.8, 1.6), "atan2": (2.7, 2.2), "cos": (1.5, 1.05), "cosh": (8, 1.2), "digamma": (14, 33), "erf": (1.45, 3.05),
-    "erfc": (2, 3.05), "erfinv": (2.2, 39), "exp": (0.95, 0.45), "exp2": (0.45, 0.35), "expm1": (2, 1.1), "fmod": (1.3, 0.3),
-    "gelu": (0.95, 2.9), "lgamma": (11, 22), "linalg_vector_norm": (0.15, 0.3), "log": (1.15, 0.75), "log10": (1.25, 1.2),
-    "log1p": (1.45, 1.55), "log2": (1.1, 1.15), "logaddexp": (3.1, 9.7), "_log_softmax": (0.95, 1.1), "logsumexp": (1.5, 1),
-    "mean": (0.15, 0.2), "native_dropout_backward": (1.7, 0.05), "native_layer_norm": (0.65, 1.4),
-    "pow": (5.4, 3.3), "reciprocal": (0.07, 0.08),
-    "remainder": (1.45, 0.4), "rsqrt": (0.3, 0.5), "sigmoid": (0.85, 1.05), "silu": (0.9, 1.15), "sin": (1.4, 1),
-    "sinh": (15, 1.2), "_softmax": (1.1, 1), "softplus": (3.2, 3.9), "sqrt": (0.45, 0.15), "std": (6.7, 0.6),
-    "std_mean": (6.7, 0.7), "sum": (0.07, 0.15), "tan": (2, 1.5), "tanh": (3, 0.95), "var": (6.7, 0.3),
-    "var_mean": (6.7, 0.4), "where": (0.5, 0.05), "xlogy": (3.8, 3.8),
+    "_cdist_forward": (1, 0.5), "acos": (1.15, 0.4), "argmax": (0.75, 0.1), "argmin": (0.75, 0.1), "asin": (1.15, 0.35),
+    "atan": (1.95, 0.45), "atan2": (0.85, 0.5), "cos": (1.05, 0.35), "cosh": (5.4, 0.35), "digamma": (7.9, 9.4),
+    "eq": (0.45, 0.05), "erf": (0.95, 0.55), "erfc": (1.3, 0.75), "erfinv": (1.45, 11), "exp": (0.55, 0.1),
+    "exp2": (0.15, 0.07), "expm1": (0.65, 0.35), "fmod": (0.75, 0.1), "gelu": (0.25, 0.85), "lgamma": (3.8, 6.8),
+    "linalg_vector_norm": (0.1, 0.2), "log": (0.7, 0.15), "log10": (0.8, 0.2), "log1p": (0.45, 0.3), "log2": (0.75, 0.2),
+    "logaddexp": (1, 2.2), "_log_softmax": (0.35, 0.4), "logsumexp": (0.8, 0.3), "mean": (0.08, 0.08),
+    "native_dropout_backward": (1.7, 0.05), "native_layer_norm": (0.3, 0.25), "pow": (1.45, 0.6),
+    "reciprocal": (0.04, 0.07), "remainder": (0.95, 0.15), "rsqrt": (0.2, 0.3), "sigmoid": (0.2, 0.3), "silu": (0.2, 0.35),
+    "sin": (0.95, 0.3), "sinh": (8.8, 0.35), "_softmax": (0.4, 0.3), "softplus": (1, 0.85), "sqrt": (0.35, 0.1),
+    "std": (4.4, 0.25), "std_mean": (4.4, 0.3), "sum": (0.06, 0.08), "tan": (1.15, 0.45), "tanh": (1.95, 0.2),
+    "var": (4.4, 0.15), "var_mean": (4.4, 0.2), "where": (0.5, 0.05), "xlogy": (1.85, 0.95),
 }  # fmt: skip
 
 # Of these PyTorch has one kernel that passes over its operands less often than the formula does here.
@@ -108,7 +127,7 @@ def elements(value):
     return math.prod(hint(size) for size in value.shape) if isinstance(value, torch.Tensor) else 1
 
 
-def _traffic(nodes):
+def _traffic(nodes, calls):
     """Of reading or writing the values of nodes."""
     total = 0
     for node in nodes:
@@ -118,7 +137,7 @@ def _traffic(nodes):
                 # Elements that are repeated lie in memory once.
                 stored = (hint(size) for size, stride in zip(value.shape, value.stride(), strict=True) if hint(stride))
                 size = math.prod(stored) * value.element_size()
-                total += size * (_BYTE if size < _NEAR_BYTES else _FAR_BYTE)
+                total += size * (calls.byte if size < _NEAR_BYTES else calls.far_byte)
     return total
 
 
@@ -153,7 +172,7 @@ def _repeats(node):
     return sum(elements(value) == elements(result) and hint(value.stride(dim)) == 0 for value in values)
 
 
-def _passes(node):
+def _passes(node, calls):
     """Of a reduction or normalisation in the engine, besides its elements."""
     name, size, value = _table.name(node.target)[0], _size(node), node.args and getattr(node.args[0], "meta", {}).get("val")
     if not isinstance(value, torch.Tensor):
@@ -161,39 +180,41 @@ def _passes(node):
     named = arguments_of(node)
     dims = range(-len(named["normalized_shape"]), 0) if "normalized_shape" in named else named.get("dim", ())
     dims = {dim % value.ndim for dim in (dims if isinstance(dims, (tuple, list, range)) else (dims,)) if value.ndim}
-    cost = _REDUCTION if elements(node.meta["val"]) < size else 0
+    cost = calls.reduction if elements(node.meta["val"]) < size else 0
     if dims and _innermost(value) not in {None, *dims}:
-        cost += _COLUMN * size
+        cost += calls.column * size
     elif name in ("_softmax", "_log_softmax", "native_layer_norm"):
         cost += _ROW * size / max(1, math.prod(hint(value.shape[dim]) for dim in dims))
     return cost
 
 
-def slower(node, stored):
+def slower(node, stored, calls):
     """Whether a node is slower in the engine, however much its neighbours gain from it: its result has no more elements than
     a value that is ``stored`` anyway."""
     if node.target is operator.getitem:
-        return slower(node.args[0], stored)
+        return slower(node.args[0], stored, calls)
     theirs, ours = _computed(node)
-    saved = _CALL + _traffic([node, *node.all_input_nodes])
+    saved = calls.call + _traffic([node, *node.all_input_nodes], calls)
     return not ALWAYS and ours - theirs > saved and elements(node.meta["val"]) <= stored
 
 
-def gain(nodes, inputs, outputs):
-    """The nanoseconds that a group of nodes gains in the engine. ``nodes`` are all that PyTorch need not run then, views
-    and copies too."""
+def theirs(nodes, calls):
+    """Of nodes in PyTorch, views and copies too."""
     if ALWAYS:
         return math.inf
-    theirs, ours = 0, _PARTITION + _TENSOR * (len(inputs) + len(outputs)) + _traffic([*inputs, *outputs])
+    total = 0
     for node in nodes:
         if node.target is operator.getitem:
             continue
         if node.target.is_view or _table.name(node.target)[0] == "_unsafe_view":
-            theirs += _VIEW
+            total += calls.view
             continue
-        theirs += _CALL + _traffic([node, *node.all_input_nodes])
-        if _table.row(node.target)[1]:
-            continue
-        one, other = _computed(node)
-        theirs, ours = theirs + one, ours + other + _passes(node)
-    return theirs - ours
+        arranges = (_table.row(node.target) or (None, False))[1]
+        total += calls.call + _traffic([node, *node.all_input_nodes], calls) + (0 if arranges else _computed(node)[0])
+    return total
+
+
+def ours(nodes, inputs, outputs, calls):
+    """Of nodes that compute elements as a partition."""
+    total = calls.partition + calls.tensor * (len(inputs) + len(outputs)) + _traffic([*inputs, *outputs], calls)
+    return total + sum(_computed(node)[1] + _passes(node, calls) for node in nodes if node.target is not operator.getitem)

@@ -18,15 +18,53 @@ from ._support import Call
 
 def divide(module, record):
     """A module that computes what a graph does, with partitions in place of what the engine runs."""
-    graph = module.graph
-    found = _support.support(graph)
+    graph, found = module.graph, _support.support(module.graph)
+    whole = _whole(module, found)
+    if whole is not None:
+        return _rebuilt(*whole, record)
+    surroundings = _cost.ALONE if _is_formula(graph, found) else _cost.AMONG
     kept = (node.meta.get("val") for node in graph.nodes if not isinstance(found[node], Call))
     stored = max((_cost.elements(value) for value in kept if value is not None), default=0)
     for node, call in found.items():
-        if _is_computed(call) and _cost.slower(node, stored):
+        if _is_computed(call) and _cost.slower(node, stored, surroundings):
             found[node] = "PyTorch's kernel is faster"
-    groups = _groups(graph, found)
-    return _rebuilt(module, found, groups, record)
+    partitions = {}
+    for nodes in _groups(graph, found):
+        partition = _partition(nodes, found, surroundings)
+        reason = partition.reason()
+        if reason is None:
+            partitions |= dict.fromkeys(nodes, partition)
+        else:
+            found |= dict.fromkeys(nodes, reason)
+    return _rebuilt(module, found, partitions, record)
+
+
+def _partition(nodes, found, surroundings, theirs=None):
+    """Nodes as a partition, which other nodes read; PyTorch would run ``theirs``, by default what the nodes alone need."""
+    inside = set(nodes)
+    left = {node for node in nodes if any(user not in inside for user in _through(node, found))}
+    return Partition(nodes, found, left, surroundings, theirs)
+
+
+def _is_formula(graph, found):
+    """Whether the engine can run all of a graph."""
+    return all(isinstance(found[node], Call) for node in graph.nodes if node.op == "call_function")
+
+
+def _whole(module, found):
+    """A module, what its nodes are, and their one partition, where the engine can run all of a graph, and is faster; else
+    ``None``. Of operations for which PyTorch has kernels the formulas are tried."""
+    theirs = [node for node in module.graph.nodes if node.op == "call_function"]
+    if not _is_formula(module.graph, found):
+        if not _support.has_formulas(module.graph, found):
+            return None
+        module = _support.opened(module)
+        found = _support.support(module.graph)
+    nodes = [node for node in module.graph.nodes if _is_computed(found[node])]
+    if not nodes or not _is_formula(module.graph, found):
+        return None
+    partition = _partition(nodes, found, _cost.WHOLE, theirs)
+    return None if partition.reason() else (module, found, dict.fromkeys(nodes, partition))
 
 
 def _is_computed(call):
@@ -123,16 +161,8 @@ def _groups(graph, found):
     return list(groups.values())
 
 
-def _rebuilt(module, found, groups, record):
+def _rebuilt(module, found, partitions, record):
     graph = module.graph
-    partitions = {}
-    for nodes in groups:
-        partition = Partition(nodes, found, set(_left(nodes, found)))
-        reason = partition.reason()
-        if reason is None:
-            partitions |= dict.fromkeys(nodes, partition)
-        else:
-            found |= dict.fromkeys(nodes, reason)
     # Views, copies and constants that PyTorch's nodes read.
     shown = set()
     for node in reversed(graph.nodes):
@@ -169,7 +199,7 @@ def _rebuilt(module, found, groups, record):
             record.partitions.append(unit)
             result = new.call_function(unit, tuple(made[source] for source in unit.inputs))
             for number, node in enumerate(unit.outputs):
-                made[node] = result if len(unit.outputs) == 1 else new.call_function(operator.getitem, (result, number))
+                made[node] = new.call_function(operator.getitem, (result, number))
         else:
             made[unit] = new.node_copy(unit, made.__getitem__)
             record.left(unit, "a view, copy or constant" if isinstance(found[unit], Call) else found[unit])
@@ -180,10 +210,26 @@ def _rebuilt(module, found, groups, record):
     return torch.fx.GraphModule(module, new)
 
 
-def _left(nodes, found):
-    """The nodes of a group that others read."""
-    inside = set(nodes)
-    return (node for node in nodes if any(user not in inside for user in _through(node, found)))
+def whole(divided, record):
+    """A divided graph as a function of its arguments, if one partition of them computes all results, else ``None``."""
+    nodes = list(divided.graph.nodes)
+    arguments = [node for node in nodes if node.op == "placeholder"]
+    called, results = nodes[len(arguments) : len(arguments) + 1], nodes[-1].args[0]
+    if not (called and isinstance(called[0].target, Partition) and set(called[0].args) <= set(arguments)):
+        return None
+    if not all(isinstance(result, torch.fx.Node) and result.args[:1] == tuple(called) for result in results):
+        return None
+    partition, read = called[0].target, [arguments.index(node) for node in called[0].args]
+    made = [result.args[1] for result in results]
+    if (read, made) == (list(range(len(arguments))), list(range(len(partition.outputs)))):
+        partition.record = record  # A report is there as long as what it is about.
+        return partition.__call__
+
+    def run(*arguments, record=record):
+        found = partition(*[arguments[place] for place in read])
+        return [found[place] for place in made]
+
+    return run
 
 
 class _Boxed(torch.fx.graph.CodeGen):

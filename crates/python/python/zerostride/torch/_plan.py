@@ -2,7 +2,6 @@
 sizes and strides. It does not know how the nodes were chosen (``_partition.py``)."""
 
 import re
-import time
 from typing import NamedTuple
 
 import torch
@@ -34,18 +33,17 @@ class _Step(NamedTuple):
     alone: bool
 
 
-class Partition:
+class Partition(_zerostride._Prepared):
     """Some nodes of a graph, as a function of what they read.
 
     ``inputs`` and ``outputs`` are nodes while the graph is divided; the partition is called with the values of the ones and
-    returns those of the others.
+    returns those of the others in a list.
     """
 
     __module__ = "zerostride.torch"
 
-    def __init__(self, nodes, found, left):
-        self.inputs, self.outputs = [], []
-        self._steps, self._results, self._orders = [], [], []
+    def __new__(cls, nodes, found, left, calls, theirs=None):
+        inputs, steps = [], []
         slots, pending = {}, []
         inside = set(nodes)
 
@@ -55,7 +53,7 @@ class Partition:
                 add(node)
             if node not in slots:
                 slots[node] = None
-                self.inputs.append(node)
+                inputs.append(node)
             return node
 
         def add(node):
@@ -68,25 +66,30 @@ class Partition:
         for node in nodes:
             add(node)
         # Slots of inputs come first; their number is known only now.
-        numbers = {node: _Slot(number) for number, node in enumerate(self.inputs)}
-        numbers |= {node: _Slot(len(self.inputs) + number) for number, (node, _) in enumerate(pending)}
+        numbers = {node: _Slot(number) for number, node in enumerate(inputs)}
+        numbers |= {node: _Slot(len(inputs) + number) for number, (node, _) in enumerate(pending)}
         filled = lambda argument: _plain(torch.fx.map_arg(argument, numbers.__getitem__))
         alone = set(nodes)
         for node, _ in reversed(pending):
             if all(user in alone for user in node.users):
                 alone.add(node)
         for node, call in pending:
-            ours, theirs = (call.function, filled(call.arguments), filled(call.named)), (filled(node.args), filled(node.kwargs))
-            self._steps.append(_Step(*ours, node.target, *theirs, node in alone))
-        self.outputs = [node for node in nodes if node in left]
-        self._results = [numbers[node].number for node in self.outputs]
-        self._orders = [_order(node.meta["val"]) for node in self.outputs]
-        self._inverses = [None if order is None or _is_identity(order) else _inverse(order) for order in self._orders]
-        self._gain = _cost.gain(alone, self.inputs, self.outputs)
+            ours, pytorchs = (call.function, filled(call.arguments), filled(call.named)), (filled(node.args), filled(node.kwargs))
+            steps.append(_Step(*ours, node.target, *pytorchs, node in alone))
+        outputs = [node for node in nodes if node in left]
+        results = [numbers[node].number for node in outputs]
+        orders = [_order(node.meta["val"]) for node in outputs]
+        inverses = [None if order is None or _is_identity(order) else _inverse(order) for order in orders]
+        fused = _zerostride.Fused(_traced(steps, results, orders))
+        doubtful = [number for number, node in enumerate(inputs) if _may_negate(node)]
+        self = super().__new__(cls, fused, inverses, doubtful)
+        self.inputs, self.outputs, self.fused = inputs, outputs, fused
+        self._steps, self._results, self._orders, self._inverses = steps, results, orders, inverses
+        self._gain = _cost.theirs(theirs or alone, calls) - _cost.ours(nodes, inputs, outputs, calls)
         self.names = [node.name for node in nodes]
         self.lines = list(dict.fromkeys(line for line in map(line_of, nodes) if line is not None))
-        self.fused = _zerostride.Fused(self._traced())
-        self.calls, self.seconds, self.failure, self.bytes = 0, 0.0, None, None
+        self.failure = None
+        return self
 
     def name_it(self, number):
         """The name under which generated code calls the partition."""
@@ -106,50 +109,57 @@ class Partition:
         text += f"; of {lines}" if lines else ""
         if self.calls:
             text += f"; {self.calls} call{'' if self.calls == 1 else 's'} of {self.seconds / self.calls * 1e3:.3g} ms"
-        if self.bytes is not None:
-            text += ", {} bytes of results, at most {} of scratch".format(*self.bytes)
+        if self.plan is not None:
+            made, scratch = (re.search(pattern, self.plan) for pattern in (r"results? (\d+) bytes", r"scratch at most (\d+)"))
+            text += f", {made[1]} bytes of results, at most {scratch[1] if scratch else 0} of scratch"
         return text + (f"; PyTorch instead, for {self.failure}" if self.failure else "")
 
-    def _traced(self):
-        """The function that is fused. It does not hold the partition: that would be a cycle of references."""
-        steps, results, orders = self._steps, self._results, self._orders
-
-        def traced(*operands):
-            values = list(operands)
-            for step in steps:
-                values.append(step.function(*_filled(step.arguments, values), **_filled(step.named, values)))
-            return [_permuted(values[result], order) for result, order in zip(results, orders, strict=True)]
-
-        return traced
-
-    def __call__(self, *operands):
-        began = time.perf_counter()
+    def _otherwise(self, operands):
+        """The results for operands that are not all plain tensors, or under a policy."""
         if torch.is_grad_enabled():
             operands = [value.detach() if isinstance(value, torch.Tensor) else value for value in operands]
         try:
             results = self.fused(*operands)
-        except _zerostride.BroadcastError:
-            raise  # A policy around the call refuses a broadcast.
-        except (RuntimeError, TypeError, ValueError, NotImplementedError, BufferError) as error:
-            self.failure = str(error)
-            results = self._theirs(operands)
-        else:
-            if self.bytes is None:
-                scratch = re.findall(r"scratch at most (\d+)", self.fused.plan(*operands))
-                self.bytes = sum(result.nbytes for result in results), max(map(int, scratch), default=0)
-            for number, inverse in enumerate(self._inverses):
-                if inverse is not None:
-                    results[number] = results[number].permute(inverse)
-        self.calls += 1
-        self.seconds += time.perf_counter() - began
-        return results[0] if len(results) == 1 else results
+        except Exception as error:
+            return self._instead(operands, error)
+        return [
+            result if inverse is None else result.permute(inverse)
+            for result, inverse in zip(results, self._inverses, strict=True)
+        ]
 
-    def _theirs(self, operands):
-        """The results as PyTorch computes them."""
+    def _instead(self, operands, error):
+        """The results as PyTorch computes them, where the engine has raised an error."""
+        # A policy around the call refuses a broadcast.
+        is_refused = isinstance(error, _zerostride.BroadcastError)
+        if is_refused or not isinstance(error, (RuntimeError, TypeError, ValueError, NotImplementedError, BufferError)):
+            raise error
+        self.failure = str(error)
         values = list(operands)
-        for step in self._steps:
-            values.append(step.target(*_filled(step.theirs, values), **_filled(step.theirs_named, values)))
+        # The graph has the casts of autocast already.
+        with torch.no_grad(), torch.autocast("cpu", enabled=False):
+            for step in self._steps:
+                values.append(step.target(*_filled(step.theirs, values), **_filled(step.theirs_named, values)))
         return [values[result] for result in self._results]
+
+
+def _may_negate(node):
+    """Whether a value of a graph may be a view whose elements are negated when they are read. Guards of PyTorch's see to it that
+    inputs are in each call what they were when the graph was compiled, except for the gradients that a backward graph is given."""
+    value = node.meta.get("val")
+    is_given = node.op == "placeholder" and "tangents" in str(node.target)
+    return isinstance(value, torch.Tensor) and (is_given or value.is_neg())
+
+
+def _traced(steps, results, orders):
+    """The function that is fused."""
+
+    def traced(*operands):
+        values = list(operands)
+        for step in steps:
+            values.append(step.function(*_filled(step.arguments, values), **_filled(step.named, values)))
+        return [_permuted(values[result], order) for result, order in zip(results, orders, strict=True)]
+
+    return traced
 
 
 def _plain(argument):

@@ -5,6 +5,8 @@ import operator
 from typing import NamedTuple
 
 import torch
+import torch.fx.traceback
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import zerostride as zs
 
@@ -44,6 +46,28 @@ def support(graph):
             source = found[node.args[0]]
             found[node] = call if isinstance(source, Call) else source
     return found
+
+
+def has_formulas(graph, found):
+    """Whether the table has the formula of each operation that the engine cannot run itself. A constant of the graph would
+    lose its place."""
+    if any(node.op == "get_attr" for node in graph.nodes):
+        return False
+    others = (node.target for node in graph.nodes if node.op == "call_function" and not isinstance(found[node], Call))
+    others = [target for target in others if target is not operator.getitem]
+    return all(isinstance(target, torch._ops.OpOverload) and _table.name(target)[0] in _table.DECOMPOSED for target in others)
+
+
+def opened(module):
+    """A graph with formulas in place of the operations that have some."""
+    inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
+    run = lambda *values: torch.fx.Interpreter(module).run(*values)
+    with torch.fx.traceback.preserve_node_meta():
+        traced = make_fx(run, decomposition_table=_table.decompositions())(*(node.meta["val"] for node in inputs))
+    for node, own in zip(inputs, traced.graph.nodes, strict=False):
+        own.target = node.target  # By it the gradients are known that a backward graph is given.
+    traced.graph.eliminate_dead_code()
+    return traced
 
 
 def _call(node):
