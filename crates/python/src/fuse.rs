@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 use zerostride::stream::Passes;
 use zerostride::{DType, Expr, Operand, Plan, Template, Tensor, eval_all};
 
+use crate::autocast;
 use crate::derivative::{self, Derivative};
 use crate::error::{TraceError, raise};
 use crate::expr::PyExpr;
@@ -111,6 +112,8 @@ struct Arguments<'py> {
     /// The arrays as they were passed.
     arrays: SmallVec<[Bound<'py, PyAny>; 4]>,
     library: Library,
+    /// The dtype in which torch wants products.
+    autocast: Option<DType>,
     /// Whether an array is in a file or traced.
     has_exprs: bool,
     /// The arguments that the function gets, with arrays replaced by expressions.
@@ -139,6 +142,7 @@ impl Default for Arguments<'_> {
             tensors: SmallVec::new(),
             arrays: SmallVec::new(),
             library: Library::default(),
+            autocast: None,
             firsts: HashMap::new(),
             has_exprs: false,
             positional: SmallVec::new(),
@@ -160,11 +164,17 @@ impl<'py> Arguments<'py> {
             let argument = self.take(&object)?;
             self.named.push((name, argument));
         }
+        if self.library == Library::Torch
+            && let Some(dtype) = autocast::wanted(positional.py())?
+        {
+            self.autocast = Some(dtype);
+            self.signature.push(Part::Text(format!("autocast {dtype}")));
+        }
         Ok(())
     }
 
     fn take(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Argument<'py>> {
-        if memory::is_made_from_torch(object)? {
+        if !memory::is_numpy(object)? && memory::is_made_from_torch(object)? {
             // `_autograd.py` asks the class.
             return Err(PyTypeError::new_err(
                 "a class made from torch.Tensor decides what its tensors become",
@@ -237,7 +247,7 @@ impl<'py> Arguments<'py> {
         let returned = {
             TRACING.set(TRACING.get() + 1);
             let _depth = Depth;
-            fused.call(py, &positional, Some(&named))?
+            autocast::within(self.autocast, || fused.call(py, &positional, Some(&named)))?
         };
         let mut taken = Returned::new(&exprs);
         let output = taken.output(&returned)?;
@@ -436,7 +446,7 @@ impl Library {
         if memory::is_torch(object)? {
             return Ok(Library::Torch);
         }
-        if memory::is_made_from_torch(object)? {
+        if !memory::is_numpy(object)? && memory::is_made_from_torch(object)? {
             // `_autograd.py` asks the class.
             return Err(PyTypeError::new_err(
                 "a class made from torch.Tensor decides what its tensors become",

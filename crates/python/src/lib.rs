@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 
 mod arguments;
+mod autocast;
 mod batch;
 mod derivative;
 mod dtype;

@@ -245,10 +245,15 @@ def test_functions_of_torch_with_their_private_arguments(torch):
         lambda x: torch.add(x, x, alpha=2), lambda x: torch.sum(x, dim=0, keepdim=True), lambda x: torch.matmul(x, x.T),
         lambda x: torch.ones(4) + x, lambda x: x * torch.ones(4), lambda x: torch.ones(4) - x, lambda x: torch.ones(3, 4) @ x.T,
         lambda x: functional.softmax(x, -1, dtype=torch.float64), lambda x: torch.ones(4).mul(x), lambda x: torch.maximum(x, torch.ones(4)),
+        torch.norm, lambda x: torch.norm(x, dim=1), lambda x: torch.norm(x, p=1, dim=(0, 1)), lambda x: torch.norm(x, "fro", 1, True),
+        lambda x: torch.norm(x, dim=0, dtype=torch.float64), torch.linalg.norm, lambda x: torch.linalg.norm(x, "fro"),
+        lambda x: torch.linalg.norm(x, 3, dim=1), lambda x: torch.linalg.norm(x, dim=(0, 1), keepdim=True), torch.linalg.vector_norm,
+        lambda x: torch.linalg.vector_norm(x, float("inf"), dim=-1), lambda x: torch.linalg.vector_norm(x, ord=0, dim=(0,), keepdim=True),
+        torch.linalg.matrix_norm, functional.normalize, lambda x: functional.normalize(x, p=1, dim=0, eps=1e-3),
     ]:  # fmt: skip
         torch.testing.assert_close(zs.fuse(function)(x), function(x))
     for function in [
-        lambda x: functional.relu(x, inplace=True), functional.dropout, lambda x: functional.conv1d(x, x), torch.linalg.svd, torch.fft.fft,
+        lambda x: torch.linalg.norm(x, 2), lambda x: torch.norm(x, "nuc"), lambda x: functional.relu(x, inplace=True), functional.dropout, lambda x: functional.conv1d(x, x), torch.linalg.svd, torch.fft.fft,
         lambda x: functional.layer_norm(x, (4,)), lambda x: functional.softmax(x, dim=0) if functional.dropout(x) is None else x,
     ]:  # fmt: skip
         with pytest.raises(zs.TraceError, match="torch|a traced function"):

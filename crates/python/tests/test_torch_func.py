@@ -144,6 +144,25 @@ def test_tensors_of_other_classes_stay_of_their_class(torch):
     assert type(scaled(x.as_subclass(Told))) is Told and Told.told == [scaled]
 
 
+def test_products_follow_torch_s_autocast(torch):
+    product = lambda x, y: (x @ y).relu()
+    fused, other = zs.fuse(product), torch.rand(3, 5, requires_grad=True)
+    same = dict(rtol=0.02, atol=0.02)
+    for dtype in (torch.bfloat16, torch.float16, torch.float32):
+        x = torch.rand(4, 3).to(dtype).requires_grad_()
+        for wanted in (torch.bfloat16, torch.float16):
+            with torch.autocast("cpu", dtype=wanted):
+                results = fused(x, other), product(x, other)
+            torch.testing.assert_close(*results, **same)
+            # Derivatives are those of the call, wherever they are asked for.
+            gradients = [torch.autograd.grad(result.float().sum(), (x, other)) for result in results]
+            torch.testing.assert_close(*gradients, **same)
+    for function in (fused, product):
+        with pytest.raises(RuntimeError, match="same dtype"):
+            function(torch.rand(4, 3, dtype=torch.bfloat16), other)
+        assert function(torch.rand(4, 3), other).dtype is torch.float32
+
+
 def test_a_class_without_elements_is_refused(torch):
     from torch._subclasses.fake_tensor import FakeTensorMode
 

@@ -4,6 +4,8 @@ A fused function is a node of torch's graph: the forward is the function on deta
 tangent its pullback's pullback, which are fused functions too, and so can be differentiated again. Only torch's tensors lead
 here, so that torch is imported already."""
 
+import contextlib
+
 import torch
 from torch.autograd import forward_ad
 from torch._tensor import _convert
@@ -122,8 +124,9 @@ class _Function(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx, inputs, output):
         ctx.call, *tensors = inputs
-        # Derivatives depend on the form of the results, which as one element take no memory.
-        ctx.results = [result.detach().new_zeros(()).expand(result.shape) for result in output]
+        # Derivatives are those of what has been computed, wherever they are asked for.
+        ctx.autocast = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
+        ctx.results = [(result.shape, result.dtype) for result in output]
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
@@ -133,25 +136,35 @@ class _Function(torch.autograd.Function):
         call, wanted = ctx.call, ctx.needs_input_grad[1:]
         positional, named = call.split(ctx.saved_tensors)
         pull = pullback(call.fused, call.places(wanted), len(cotangents))
-        found = iter(pull(*positional, *cotangents, **named))
+        with _autocast(ctx):
+            found = iter(pull(*positional, *cotangents, **named))
         return None, *(next(found) if needs else None for needs in wanted)
 
     @staticmethod
     def jvp(ctx, _, *tangents):
         call, given = ctx.call, [tangent is not None for tangent in tangents]
         positional, named = call.split(ctx.saved_tensors)
-        is_continuous = [result.is_floating_point() or result.is_complex() for result in ctx.results]
-        # The pullback is linear in its cotangents, so that its own pullback does not depend on what they are.
+        is_continuous = [dtype.is_floating_point or dtype.is_complex for _, dtype in ctx.results]
+        # The pullback is linear in its cotangents, so that its own pullback depends on their form alone.
+        results = [torch.zeros((), dtype=dtype).expand(shape) for shape, dtype in ctx.results]
         pull = pullback(call.fused, call.places(given), len(ctx.results))
         places = [len(positional) + place for place, continuous in enumerate(is_continuous) if continuous]
         push = pullback(pull, places, sum(given))
-        found = iter(push(*positional, *ctx.results, *(tangent for tangent in tangents if tangent is not None), **named))
+        with _autocast(ctx):
+            found = iter(push(*positional, *results, *(tangent for tangent in tangents if tangent is not None), **named))
         return tuple(next(found) if continuous else None for continuous in is_continuous)
 
     @staticmethod
     def vmap(info, in_dims, call, *tensors):
         tensors = [tensor if dim is None else tensor.movedim(dim, 0) for tensor, dim in zip(tensors, in_dims[1:], strict=True)]
         return call.of_all([dim is not None for dim in in_dims[1:]], tensors)
+
+
+def _autocast(ctx):
+    """The autocast under which a call was made."""
+    is_cast, dtype = ctx.autocast
+    is_other = is_cast or torch.is_autocast_enabled("cpu")
+    return torch.autocast("cpu", dtype, enabled=is_cast) if is_other else contextlib.nullcontext()
 
 
 def _own(result, tensors):

@@ -402,12 +402,45 @@ def _array_wrap(self, array, context=None, return_scalar=False):
     return _returned(array, ())
 
 
+def _torch_norm(input, p="fro", dim=None, keepdim=False, dtype=None):
+    """``torch.norm``: the Frobenius norm is that of all elements of a matrix as one vector."""
+    if isinstance(p, str) and p != "fro":
+        raise zs.TraceError(f"the norm {p!r} needs singular values, which a traced function cannot compute: call it outside")
+    return zs.norm(input if dtype is None else input.to(dtype), 2 if p in ("fro", None) else p, dim, keepdim)
+
+
+def _torch_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):
+    if ord != "fro":
+        raise zs.TraceError(f"a traced function cannot compute the matrix norm {ord!r}: call it outside, or take sums and maxima")
+    return _torch_norm(A, 2, dim, keepdim, dtype)
+
+
+def _torch_any_norm(A, ord=None, dim=None, keepdim=False, dtype=None):
+    """``torch.linalg.norm``: that of vectors or of matrices, by the dimensions."""
+    ranks = A.ndim if dim is None else 1 if isinstance(dim, int) else len(dim)
+    if ord is None or ranks == 1:
+        return _torch_norm(A, 2 if ord is None else ord, dim, keepdim, dtype)
+    return _torch_matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype)
+
+
+def _torch_normalize(input, p=2.0, dim=1, eps=1e-12):
+    return input / zs.clamp_min(zs.norm(input, p, dim, keepdim=True), eps)
+
+
+# Torch's functions that are no rows of the tables, or have other parameters there.
+_TORCH = {
+    "norm": _torch_norm, "linalg_vector_norm": lambda x, ord=2, *rest, **options: _torch_norm(x, ord, *rest, **options),
+    "linalg_norm": _torch_any_norm, "linalg_matrix_norm": _torch_matrix_norm, "normalize": _torch_normalize,
+}  # fmt: skip
+
+
 def _torch_function(cls, function, types, arguments=(), keywords=None):
     """torch's functions on traced arrays: those of the same name here."""
     name = getattr(function, "__name__", "")
-    own = getattr(zs, name, None)
+    own = _TORCH.get(name) or getattr(zs, name, None)
     # Options that only concern torch, and options with their default.
-    given = {word: value for word, value in (keywords or {}).items() if word[0] != "_" and (word != "inplace" or value)}
+    defaults = {"inplace": False, "out": None}
+    given = {word: value for word, value in (keywords or {}).items() if word[0] != "_" and value is not defaults.get(word, ...)}
     if own is None or "inplace" in given:
         what = f"torch.{name}(inplace=True) writes to an array" if own else f"torch.{name} has no counterpart in zerostride"
         raise zs.TraceError(f"{what}, which a traced function cannot use: write it with what zerostride has, or call it outside")

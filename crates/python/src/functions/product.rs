@@ -8,6 +8,7 @@ use zerostride::Expr;
 
 use super::rows;
 use crate::arguments::{Arguments, Value};
+use crate::autocast;
 use crate::error::raise;
 use crate::operand::Given;
 use crate::row::{target, type_name};
@@ -67,7 +68,7 @@ pub(crate) fn matmul(
     out: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<Value>> {
     let (Some(x), Some(y)) = (Given::new(a)?, Given::new(b)?) else { return Ok(None) };
-    let product = x.expr().matmul(y.expr());
+    let product = autocast::factor(x.expr()).matmul(autocast::factor(y.expr()));
     let is_traced = x.is_traced() || y.is_traced();
     finished(a.py(), product, is_traced, [x.numel(), y.numel()], out).map(Some)
 }
@@ -105,7 +106,7 @@ fn contracted(
         Value::Tensor(tensor) => Expr::from(tensor),
         Value::Traced(expr) => expr,
     });
-    let product = product(x, y);
+    let product = product(autocast::factor(x), autocast::factor(y));
     let numel = product.shape().map_or(0, |shape| shape.iter().product());
     finished(a.py, product, traced, [numel], a.optional("out"))
 }

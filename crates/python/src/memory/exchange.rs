@@ -192,8 +192,10 @@ pub(crate) fn is_torch_tensor(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// Whether an object is of a class made from torch's, which decides what becomes of its tensors.
 pub(crate) fn is_made_from_torch(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let Some(known) = torch(object.py())? else { return Ok(false) };
-    Ok(is_torch_tensor(object)? && !is_of(object, known)?)
+    match torch(object.py())? {
+        Some(known) => Ok(is_torch_tensor(object)? && !is_of(object, known)?),
+        None => Ok(false),
+    }
 }
 
 /// A tensor as one of torch's, on the same memory; `None` where torch shows no functions.
