@@ -40,6 +40,29 @@ const CODES: [(&str, DType); 14] = [
     ("c16", DType::C128),
 ];
 
+/// NumPy's other names of codes: letters, and words.
+const ALIASES: [(&str, &str); 16] = [
+    ("b1", "? bool bool_"),
+    ("i1", "b int8 byte"),
+    ("u1", "B uint8 ubyte"),
+    ("i2", "h int16 short"),
+    ("u2", "H uint16 ushort"),
+    ("i4", "i int32 intc"),
+    ("u4", "I uint32 uintc"),
+    ("i8", "q n p int64 int int_ intp longlong"),
+    ("u8", "Q N P uint64 uint uintp ulonglong"),
+    ("f2", "e float16 half"),
+    ("f4", "f float32 single"),
+    ("f8", "d float64 float double"),
+    ("c8", "F complex64 csingle"),
+    ("c16", "D complex128 complex cdouble"),
+    (LONG[0], "l long"),
+    (LONG[1], "L ulong"),
+];
+
+/// C's `long` and `unsigned long`, which have 32 bits on Windows.
+const LONG: [&str; 2] = if size_of::<std::ffi::c_long>() == 8 { ["i8", "u8"] } else { ["i4", "u4"] };
+
 /// Reads the header of an array in a file, or member of an archive, of `length` bytes.
 ///
 /// `reader` is at the first byte, and is left at the first byte of the data.
@@ -94,17 +117,22 @@ fn kind(descr: Descr<'_>) -> Kind {
     known(text).map_or_else(|| Kind::Unknown { name: text.to_owned(), advice: advice(text) }, Kind::Known)
 }
 
-/// The encoding of a byte order and type code, such as `<f4`, if zerostride has the dtype.
+/// The encoding of a dtype in one of NumPy's notations: a code or letter with a byte order, such as `<f4` and
+/// `<f`, or one without, or a word, such as `float32`, in this machine's order.
 fn known(text: &str) -> Option<Encoding> {
-    let (order, code) = text.split_at_checked(1)?;
+    let (order, code) = match text.strip_prefix(['<', '>', '=', '|']) {
+        Some(code) => (&text[..1], code),
+        None => ("", text),
+    };
+    let is_alias = |aliases: &str| {
+        (order.is_empty() || code.len() == 1) && aliases.split(' ').any(|alias| alias == code)
+    };
+    let code = ALIASES.iter().find(|(_, aliases)| is_alias(aliases)).map_or(code, |(code, _)| code);
     let &(_, dtype) = CODES.iter().find(|(known, _)| *known == code)?;
-    // NumPy writes `|` as the order of single bytes; other writers put a byte order.
     let swapped = match order {
         "<" => cfg!(target_endian = "big"),
         ">" => cfg!(target_endian = "little"),
-        "=" => false,
-        "|" if dtype.item_size() == 1 => false,
-        _ => return None,
+        _ => false,
     };
     Some(Encoding { dtype, swapped })
 }

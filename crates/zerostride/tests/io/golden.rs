@@ -210,3 +210,44 @@ fn any_nonzero_bool_reads_as_one() {
     let file = crate::safetensors(r#"{"x":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}}"#, &[255, 0]);
     assert_eq!(elements(&read(Format::Safetensors, &file).unwrap()[0].1), [1, 0]);
 }
+
+#[test]
+fn dtypes_are_read_in_each_notation_of_numpy() {
+    for (notations, dtype) in [
+        ("|b1 <b1 >b1 b1 ? |? bool bool_", DType::Bool),
+        ("|i1 i1 b <b int8 byte", DType::I8),
+        ("|u1 B uint8 ubyte", DType::U8),
+        ("<i2 h <h int16 short", DType::I16),
+        ("<u2 H uint16 ushort", DType::U16),
+        ("<i4 i <i =i int32 intc", DType::I32),
+        ("<u4 I uint32 uintc", DType::U32),
+        ("<i8 i8 |i8 q <q p n int64 int int_ intp longlong", DType::I64),
+        ("<u8 Q N P uint64 uint uintp ulonglong", DType::U64),
+        ("<f2 e <e float16 half", DType::F16),
+        ("<f4 f <f |f4 float32 single", DType::F32),
+        ("<f8 f8 |f8 =f8 d <d float64 float double", DType::F64),
+        ("<c8 F <F complex64 csingle", DType::C64),
+        ("<c16 D |c16 complex128 complex cdouble", DType::C128),
+    ] {
+        for descr in notations.split(' ') {
+            let file = crate::npy(
+                &format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (1,)}}"),
+                &vec![0; dtype.item_size()],
+            );
+            assert_eq!(read(Format::Npy, &file).unwrap()[0].1.dtype(), dtype, "{descr}");
+        }
+    }
+    let long = if cfg!(windows) { (DType::I32, 4) } else { (DType::I64, 8) };
+    for descr in ["l", "<l", "long"] {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (1,)}}");
+        assert_eq!(read(Format::Npy, &crate::npy(&header, &vec![0; long.1])).unwrap()[0].1.dtype(), long.0);
+    }
+    let swapped = |descr: &str| {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (1,)}}");
+        read(Format::Npy, &crate::npy(&header, &[0x40, 0x49, 0x0f, 0xdb])).unwrap()[0]
+            .1
+            .item::<f32>()
+            .unwrap()
+    };
+    assert_eq!([swapped(">f4"), swapped(">f")], [std::f32::consts::PI; 2]);
+}
