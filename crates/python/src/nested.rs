@@ -1,11 +1,12 @@
-//! Owns the conversion of nested lists of numbers to tensors, as by `torch.tensor`. It does not know arrays
-//! of other libraries (`memory/`).
+//! Owns the conversion of nested lists of numbers and arrays to tensors, as by `torch.tensor` and
+//! `numpy.array`. It does not know arrays of other libraries (`memory/`).
 
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PySequence, PyString, PyTuple};
-use zerostride::{Category, Complex64, DType, Scalar, Tensor};
+use zerostride::{Category, Complex64, DType, Scalar, Tensor, promote_types, stack};
 
+use crate::dtype;
 use crate::error::raise;
 use crate::number;
 use crate::operand::Given;
@@ -13,6 +14,11 @@ use crate::row::type_name;
 
 /// A tensor with a copy of the data.
 pub(crate) fn tensor(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
+    tensor_below(data, dtype, 0)
+}
+
+/// A tensor of data that so many lists hold.
+fn tensor_below(data: &Bound<'_, PyAny>, dtype: Option<DType>, depth: usize) -> PyResult<Tensor> {
     if !data.is_instance_of::<PyInt>() {
         match Given::new(data)? {
             Some(Given::Tensor(tensor)) => return copy(tensor, dtype),
@@ -24,9 +30,33 @@ pub(crate) fn tensor(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<
             _ => {}
         }
     }
-    let mut lists = Lists { dtype, shape: Vec::new(), numbers: Vec::new(), visited: 0 };
-    lists.gather(data, 0)?;
-    build(&lists.numbers, &lists.shape, dtype)
+    let mut lists = Lists {
+        dtype,
+        shape: Vec::new(),
+        numbers: Vec::new(),
+        natural: None,
+        visited: 0,
+        meets_array: false,
+    };
+    match lists.gather(data, depth, 0) {
+        Err(_) if lists.meets_array => joined(data, dtype, depth),
+        gathered => gathered.and_then(|()| lists.build()),
+    }
+}
+
+/// A list with arrays in it, along a new first dimension.
+fn joined(data: &Bound<'_, PyAny>, dtype: Option<DType>, depth: usize) -> PyResult<Tensor> {
+    let mut parts = Vec::new();
+    for item in data.try_iter()? {
+        let item = item?;
+        let part = match if item.is_instance_of::<PyInt>() { None } else { Given::new(&item)? } {
+            Some(Given::Tensor(tensor)) => tensor.clone(),
+            Some(Given::Foreign(tensor)) => tensor,
+            _ => tensor_below(&item, dtype, depth + 1)?,
+        };
+        parts.push(dtype.map_or(Ok(part.clone()), |dtype| part.to_dtype(dtype)).map_err(raise)?);
+    }
+    stack(&parts.iter().collect::<Vec<_>>(), 0).map_err(raise)
 }
 
 fn copy(tensor: &Tensor, dtype: Option<DType>) -> PyResult<Tensor> {
@@ -44,13 +74,18 @@ struct Lists {
     dtype: Option<DType>,
     shape: Vec<usize>,
     numbers: Vec<Scalar>,
+    /// The dtype to which the numbers promote.
+    natural: Option<DType>,
     /// The number of items visited.
     visited: usize,
+    /// Whether an array with dimensions is among the items.
+    meets_array: bool,
 }
 
 impl Lists {
-    fn gather(&mut self, data: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
-        if depth > zerostride::MAX_RANK {
+    /// Gathers the numbers of a list in so many lists, which lies as deep as `depth` in the data.
+    fn gather(&mut self, data: &Bound<'_, PyAny>, outside: usize, depth: usize) -> PyResult<()> {
+        if outside + depth > zerostride::MAX_RANK {
             let message = format!("the lists nest more than {} deep", zerostride::MAX_RANK);
             return Err(PyValueError::new_err(message));
         }
@@ -58,7 +93,13 @@ impl Lists {
         if self.visited.is_multiple_of(BETWEEN_SIGNALS) {
             data.py().check_signals()?;
         }
-        if let Some(number) = element(data, self.dtype)? {
+        if let Some((number, natural)) = element(data, self.dtype)? {
+            if self.dtype.is_none() {
+                self.natural = Some(match self.natural {
+                    Some(other) => promote_types(other, natural).map_err(|error| raise(error.into()))?,
+                    None => natural,
+                });
+            }
             if depth != self.shape.len() {
                 let message = format!("expected a sequence at dim {depth}, found a number");
                 return Err(PyValueError::new_err(message));
@@ -69,7 +110,7 @@ impl Lists {
             self.numbers.push(number);
             return Ok(());
         }
-        let len = length(data)?;
+        let len = self.length(data)?;
         if depth == self.shape.len() {
             if !self.numbers.is_empty() {
                 let message = format!("expected a number at dim {depth}, found a sequence");
@@ -88,7 +129,7 @@ impl Lists {
             if count > len {
                 break;
             }
-            self.gather(&item?, depth + 1)?;
+            self.gather(&item?, outside, depth + 1)?;
         }
         if count != len {
             let more = if count > len { "more" } else { "fewer" };
@@ -96,6 +137,45 @@ impl Lists {
             return Err(PyValueError::new_err(message));
         }
         Ok(())
+    }
+
+    /// The length of a list, tuple or other sequence.
+    fn length(&mut self, data: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let is_list = data.is_instance_of::<PyList>() || data.is_instance_of::<PyTuple>();
+        if is_list || (!data.is_instance_of::<PyString>() && data.cast::<PySequence>().is_ok()) {
+            return data.len();
+        }
+        self.meets_array = matches!(Given::new(data)?, Some(Given::Tensor(_) | Given::Foreign(_)));
+        let name = type_name(data);
+        Err(PyTypeError::new_err(format!("a tensor is made of numbers, lists and arrays, not of {name}")))
+    }
+
+    /// The tensor of the numbers.
+    fn build(&self) -> PyResult<Tensor> {
+        let (numbers, shape) = (&self.numbers, &self.shape);
+        let category = numbers.iter().map(|number| number.category()).max().unwrap_or(Category::Float);
+        let dtype = self.dtype.or(self.natural).unwrap_or(DType::DEFAULT_FLOAT);
+        numbers.iter().try_for_each(|number| check(*number, dtype))?;
+        // Built in the widest dtype of the category, so that the engine's conversion is the only rounding.
+        let built = match category {
+            Category::Bool | Category::Int => {
+                let int = |number: &Scalar| match *number {
+                    Scalar::Bool(value) => value.into(),
+                    Scalar::Int(value) => value,
+                    other => other.to_f64() as i64,
+                };
+                Tensor::from_vec(converted::<i64>(numbers, int)?, shape)
+            }
+            Category::Float => Tensor::from_vec(converted(numbers, |number| number.to_f64())?, shape),
+            Category::Complex => {
+                let complex = |number: &Scalar| match *number {
+                    Scalar::Complex(value) => value,
+                    real => Complex64::from(real.to_f64()),
+                };
+                Tensor::from_vec(converted::<Complex64>(numbers, complex)?, shape)
+            }
+        };
+        built.and_then(|tensor| tensor.to_dtype(dtype)).map_err(raise)
     }
 
     /// Allocates memory for all numbers of the shape, or fails.
@@ -109,39 +189,39 @@ impl Lists {
     }
 }
 
-/// The length of a list, tuple or other sequence.
-fn length(data: &Bound<'_, PyAny>) -> PyResult<usize> {
-    let is_list = data.is_instance_of::<PyList>() || data.is_instance_of::<PyTuple>();
-    if is_list || (!data.is_instance_of::<PyString>() && data.cast::<PySequence>().is_ok()) {
-        return data.len();
-    }
-    let name = type_name(data);
-    Err(PyTypeError::new_err(match Given::new(data)? {
-        Some(_) => {
-            format!("a list of arrays is put together by stack(), and is no data of numbers: found {name}")
-        }
-        None => format!("a tensor is made of numbers, lists and arrays, not of {name}"),
-    }))
-}
-
-/// A number, or an array of zero dimensions, for a tensor of `dtype`.
-fn element(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Scalar>> {
+/// A number, or an array of zero dimensions, for a tensor of `dtype`; with the dtype that it has of its own.
+fn element(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<(Scalar, DType)>> {
     match dtype {
-        Some(DType::U64) => return unsigned(data),
+        Some(DType::U64) => return Ok(unsigned(data)?.map(|number| (number, DType::U64))),
         // Integers of any size, rounded as by Python.
         Some(dtype) if dtype.category() >= Category::Float && data.is_instance_of::<PyInt>() => {
-            return data.extract().map(|value| Some(Scalar::Float(value)));
+            return data.extract().map(|value| Some((Scalar::Float(value), dtype)));
         }
         _ => {}
     }
     if let Some(number) = number::extract(data)? {
-        return Ok(Some(number));
+        // NumPy's numbers of 64 and 128 bits are also numbers of Python.
+        let is_plain = match number {
+            Scalar::Float(_) => data.is_exact_instance_of::<PyFloat>(),
+            Scalar::Complex(_) => data.is_exact_instance_of::<PyComplex>(),
+            Scalar::Bool(_) | Scalar::Int(_) => true,
+        };
+        let own = if is_plain { None } else { data.getattr_opt("dtype")? };
+        let natural = match number.category() {
+            Category::Bool => DType::Bool,
+            Category::Int => DType::I64,
+            Category::Float => DType::DEFAULT_FLOAT,
+            Category::Complex => DType::C64,
+        };
+        return Ok(Some((number, own.map_or(Ok(natural), |own| dtype::extract(&own))?)));
     }
-    match Given::new(data)? {
-        Some(Given::Tensor(tensor)) if tensor.ndim() == 0 => tensor.scalar_at(&[]).map(Some).map_err(raise),
-        Some(Given::Foreign(tensor)) if tensor.ndim() == 0 => tensor.scalar_at(&[]).map(Some).map_err(raise),
-        _ => Ok(None),
-    }
+    let tensor = match Given::new(data)? {
+        Some(Given::Tensor(tensor)) => tensor.clone(),
+        Some(Given::Foreign(tensor)) => tensor,
+        _ => return Ok(None),
+    };
+    let number = (tensor.ndim() == 0).then(|| tensor.scalar_at(&[]).map_err(raise)).transpose()?;
+    Ok(number.map(|number| (number, tensor.dtype())))
 }
 
 /// An unsigned 64-bit integer as the i64 with the same bits.
@@ -156,38 +236,6 @@ fn unsigned(data: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
         }
         Err(_) => Ok(None),
     }
-}
-
-fn build(numbers: &[Scalar], shape: &[usize], dtype: Option<DType>) -> PyResult<Tensor> {
-    let category = numbers.iter().map(|number| number.category()).max().unwrap_or(Category::Float);
-    let natural = match category {
-        Category::Bool => DType::Bool,
-        Category::Int => DType::I64,
-        Category::Float => DType::DEFAULT_FLOAT,
-        Category::Complex => DType::C64,
-    };
-    let dtype = dtype.unwrap_or(natural);
-    numbers.iter().try_for_each(|number| check(*number, dtype))?;
-    // Built in the widest dtype of the category, so that the engine's conversion is the only rounding.
-    let built = match category {
-        Category::Bool | Category::Int => {
-            let int = |number: &Scalar| match *number {
-                Scalar::Bool(value) => value.into(),
-                Scalar::Int(value) => value,
-                other => other.to_f64() as i64,
-            };
-            Tensor::from_vec(converted::<i64>(numbers, int)?, shape)
-        }
-        Category::Float => Tensor::from_vec(converted(numbers, |number| number.to_f64())?, shape),
-        Category::Complex => {
-            let complex = |number: &Scalar| match *number {
-                Scalar::Complex(value) => value,
-                real => Complex64::from(real.to_f64()),
-            };
-            Tensor::from_vec(converted::<Complex64>(numbers, complex)?, shape)
-        }
-    };
-    built.and_then(|tensor| tensor.to_dtype(dtype)).map_err(raise)
 }
 
 fn converted<T>(numbers: &[Scalar], convert: impl Fn(&Scalar) -> T) -> PyResult<Vec<T>> {

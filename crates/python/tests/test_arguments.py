@@ -177,8 +177,44 @@ def test_lists_of_numbers_are_read_as_long_as_they_say():
     around.append(around)
     with pytest.raises(ValueError, match="expected a number at dim 1"):
         zs.tensor(around)
-    with pytest.raises(TypeError, match=r"put together by stack\(\)"):
-        zs.tensor([np.ones(2), np.ones(2)])
+    with pytest.raises(RuntimeError, match=r"equal size, but got \[2\] at entry 0 and \[3\] at entry 1"):
+        zs.tensor([np.ones(2), np.ones(3)])
+    rows = [np.ones(2)]
+    rows.append(rows)
+    with pytest.raises(ValueError, match="nest more than 64 deep"):
+        zs.tensor(rows)
+    with pytest.raises(TypeError, match="of numbers, lists and arrays, not of object"):
+        zs.tensor([np.ones(2), [object()]])
+
+
+@pytest.mark.parametrize("of", [np.asarray, zs.asarray, list], ids=["numpy", "zerostride", "lists"])
+def test_lists_of_arrays_are_stacked(of):
+    row, other = np.arange(3.0), np.array([4, 5, 6])
+    for data in ([row, other], [[row, row], [other, row]], (row,), [row, [7, 8, 9]], [[[row]], [[other]]]):
+        wanted = np.array(data, np.float64)
+        given = np.vectorize(of, signature="(n)->()", otypes=[object])(wanted)
+        for lists in (data, given.tolist()):
+            for make in (zs.tensor, zs.asarray):
+                np.testing.assert_array_equal(make(lists, dtype=zs.float64).numpy(), wanted)
+    assert zs.tensor([row, other]).dtype is zs.float64
+    assert zs.tensor([other.astype(np.int8), other.astype(np.uint8)]).dtype is zs.int16
+    assert zs.tensor([row, row], dtype=zs.float16).dtype is zs.float16
+    assert zs.tensor([np.zeros(0), np.zeros(0)]).shape == (2, 0)
+    table = zs.zeros(3, 3)
+    table[0:2] = [of(row), of(other)]
+    table[2] = [1, 2, 3]
+    np.testing.assert_array_equal(table.numpy(), [[0, 1, 2], [4, 5, 6], [1, 2, 3]])
+
+
+def test_numbers_of_numpy_keep_their_dtype_in_lists():
+    for data, dtype in [
+        ([np.float64(0.1)], "float64"), ([2, np.float64(0.1)], "float64"), ([np.float32(1), np.float64(2)], "float64"),
+        ([np.int32(1)], "int32"), ([np.int8(1), np.uint8(2)], "int16"), ([np.uint8(1), 1.5], "float32"), ([[np.float16(2)]], "float16"),
+        ([np.complex128(1)], "complex128"), ([np.bool_(True)], "bool"), ([np.array(2, np.int16)], "int16"), ([1, 2.5], "float32"),
+        ([np.uint64(2**63)], "uint64"), ([zs.tensor(2.0, dtype=zs.bfloat16), 1], "bfloat16"),
+    ]:  # fmt: skip
+        made = zs.tensor(data)
+        assert made.dtype is getattr(zs, dtype) and made.tolist() == data, data
 
 
 @pytest.mark.parametrize(

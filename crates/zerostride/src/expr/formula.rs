@@ -287,6 +287,14 @@ pub(super) fn rewritten(op: Op, operands: &[Expr], compute: DType) -> Option<Exp
     }
 }
 
+/// Bools to the power of a bool, which has no kernel: as in PyTorch, all true or what they are.
+pub(super) fn power_of_bools(op: Op, operands: &[Expr]) -> Option<Expr> {
+    let (Op::Pow, [base, exponent]) = (op, operands) else { return None };
+    let Some(Scalar::Bool(exponent)) = exponent.number() else { return None };
+    let is_bool = base.number().is_none() && base.dtype().ok()? == DType::Bool;
+    is_bool.then(|| if exponent { base.where_(true, base) } else { ones(base) })
+}
+
 /// The number, unless it has an imaginary part.
 fn real(number: Scalar) -> Option<f64> {
     match number {

@@ -344,7 +344,8 @@ impl Expr {
             Ok((shape, compute, result)) => formula::rewritten(op, &operands, compute).unwrap_or_else(|| {
                 Expr::written(Kind::Map { op, operands, compute }, Ok(Meta::new(shape, result)), caller)
             }),
-            Err(error) => Expr::build(Kind::Map { op, operands, compute: DType::F32 }, Err(error)),
+            Err(error) => formula::power_of_bools(op, &operands)
+                .unwrap_or_else(|| Expr::build(Kind::Map { op, operands, compute: DType::F32 }, Err(error))),
         }
     }
 

@@ -93,11 +93,6 @@ pub(crate) static EXCEPTIONS: &[Exception] = &[
         applies: |finding| is(finding, "ldexp") && matches!(finding.difference, Difference::Answered { .. }),
     },
     Exception {
-        files: "ops_scalar",
-        reason: "bool to the power True is refused as every power of bools; PyTorch looks at the exponent first",
-        applies: |finding| is(finding, "pow") && matches!(finding.difference, Difference::Refused { .. }),
-    },
-    Exception {
         files: "ops_binary",
         reason: "`clamp_min` and `clamp_max` refuse complex numbers as `clamp` does; PyTorch names the kernel of `maximum` or `minimum`",
         applies: |finding| {

@@ -124,3 +124,15 @@ fn everything_to_the_power_0_and_1_to_the_power_of_everything_is_1() {
         }
     }
 }
+
+#[test]
+fn bools_have_powers_of_bool_numbers_alone() {
+    let x = zerostride::tensor![true, false];
+    assert_eq!(x.pow(true).unwrap().to_vec::<bool>().unwrap(), [true, false]);
+    assert_eq!(x.pow(false).unwrap().to_vec::<bool>().unwrap(), [true, true]);
+    assert!(!x.pow(true).unwrap().shares_storage(&x));
+    assert_eq!(Expr::from(&x).pow(false).logical_not().eval().unwrap().to_vec::<bool>().unwrap(), [false; 2]);
+    for refused in [x.pow(&x), Expr::from(true).pow(&x).eval()] {
+        assert!(refused.unwrap_err().to_string().contains("\"pow\" not implemented for 'Bool'"));
+    }
+}
