@@ -8,13 +8,16 @@ from ._settings import relative
 RULE = "implicit-broadcast"
 
 
-def text(mistakes, root, known=0, gone=0):
-    """The report for people, the worst first."""
+def text(mistakes, root, known=0, gone=0, shown=()):
+    """The report for people, the worst first, without those that have been shown with the tests that they fail."""
     if not mistakes and not known:
         return "no broadcast that was probably not meant"
     count = f"{len(mistakes)} broadcast{'s' * (len(mistakes) != 1)} that {'were' if len(mistakes) != 1 else 'was'} probably not meant"
     notes = [f"{known} known from the baseline"] * bool(known) + [f"{gone} of the baseline not met"] * bool(gone)
     lines = [f"{count}{' (' * bool(notes)}{', '.join(notes)}{')' * bool(notes)}"]
+    if shown:
+        lines.append("shown above, with the tests that failed" if len(shown) == len(mistakes) else f"{len(shown)} shown above, with the tests that failed; the others:")
+    mistakes = [mistake for mistake in mistakes if mistake not in shown]
     for mistake in mistakes:
         lines.append(f"{relative(mistake.file, root)}:{mistake.line}: {mistake.message}")
         if mistake.text:

@@ -10,8 +10,11 @@ from ._record import Mistake
 ALARMS = ("mutual_stretch",)
 """The classes that are nearly always mistakes, where nobody wrote down that they are meant."""
 
+OF_ROWS = ("cosine_similarity", "pairwise_distance")
+"""Those of them that reduce the last dim themselves: of all pairs of rows they make a table of numbers."""
+
 NO_OUTER = ("loss", "kl_div", "l2_loss", "squared_error", "allclose", "cosine_similarity", "pairwise_distance", "dist")
-"""Ends of names of functions that pair elements: no program means all pairs with them, even if a dim was made."""
+"""Ends of names of functions that pair elements: no program means all pairs of elements with them, even if a dim was made."""
 
 
 MATCHES = (".eq", ".ne", ".equal", ".not_equal")
@@ -149,7 +152,7 @@ def _decide(op, shapes, frame):
 def _says(op, shapes, place):
     if op.endswith(MATCHES) and _is_table(shapes):
         return True
-    is_outer = not op.endswith(NO_OUTER)
+    is_outer = not op.endswith(NO_OUTER) or _are_pairs_of_rows(op, shapes, place)
     operands = place.operands
     if len(operands) == len(shapes):
         result = _shapes.result_of(shapes)
@@ -168,6 +171,14 @@ def _says(op, shapes, place):
         pairs = len(ranks) > 1 and len({_numel(shape) for shape in shapes if _numel(shape) > 1}) == 1
         return not (pairs and place.is_reduced()) or place.is_in_table()
     return len(ranks) == 1 and min(found, default=_text.NOTHING) >= _text.CREATED
+
+
+def _are_pairs_of_rows(op, shapes, place):
+    """Whether rows of one length are paired, and each pair makes a number: by the function, or by what the program does next."""
+    lengths = {shape[-1] for shape in shapes if shape}
+    if len(lengths) != 1 or lengths == {1}:
+        return False
+    return op.endswith(OF_ROWS) or place.keeps_elements() and not place.is_reduced()
 
 
 def _is_table(shapes):

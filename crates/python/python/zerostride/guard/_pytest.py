@@ -39,6 +39,7 @@ class Plugin:
         self.guard = Guard(settings.classes, settings.max_bytes, settings.allow)
         self.skip = settings.skip
         self.mistakes = {}
+        self.failed = set()
         self._undo = []
 
     def _baseline(self, path):
@@ -100,6 +101,11 @@ class Plugin:
                 report.longrepr = _formats.text(new, self.root)
         return report
 
+    def pytest_runtest_logreport(self, report):
+        # In the process that reports, also of workers' tests.
+        if report.failed and isinstance(report.longrepr, str) and any(name == "broadcast" for name, _ in report.user_properties):
+            self.failed.add(report.nodeid)
+
     def _is_known(self, mistake):
         return self.baseline is not None and (self.update or self.baseline.knows(mistake))
 
@@ -151,7 +157,8 @@ class Plugin:
         if self.update:
             terminalreporter.write_line(f"{self.baseline.path}: broadcasts that are known now: {len(self.mistakes)}")
             return
-        terminalreporter.write_line(_formats.text(new, self.root, self._known(), self._gone()))
+        shown = [mistake for mistake in new if not self.failed.isdisjoint(mistake.tests)]
+        terminalreporter.write_line(_formats.text(new, self.root, self._known(), self._gone(), shown))
         if _formats.is_ci() and new:
             terminalreporter.write_line(_formats.github(new, self.root))
 

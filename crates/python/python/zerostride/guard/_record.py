@@ -5,6 +5,7 @@ import re
 from dataclasses import asdict, dataclass, field
 
 from .. import _zerostride
+from . import _shapes
 
 
 @dataclass
@@ -26,8 +27,9 @@ class Mistake:
 
     @property
     def place(self):
-        """Where it is and between which shapes: two operations of one formula are one mistake."""
-        return self.file, self.line, tuple(sorted(self.shapes))
+        """Where it is and between which shapes, without their sizes: two operations of one formula are one mistake, and so are
+        those of two batches."""
+        return self.file, self.line, _shapes.pattern(tuple(sorted(self.shapes)))
 
     @property
     def severity(self):

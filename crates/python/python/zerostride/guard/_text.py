@@ -303,6 +303,11 @@ class Place:
             node = above
         return False
 
+    def keeps_elements(self):
+        """Whether a call says that a loss of each element is wanted."""
+        given = self.node.keywords if isinstance(self.node, ast.Call) else ()
+        return any(keyword.arg == "reduction" and getattr(keyword.value, "value", None) == "none" for keyword in given)
+
     def is_in_table(self):
         """Whether a matrix product is added to the value: the whole table is wanted then."""
         node = self.node

@@ -8,6 +8,7 @@ compiled ones are looked at when they are compiled.
 
 import os
 import sys
+import types
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -82,16 +83,25 @@ class Eye(TorchFunctionMode):
         super().__exit__(*error)
         _compiled.close_eyes()
 
-    def __torch_function__(self, function, types, arguments=(), keywords=None):
-        keywords = keywords or {}
-        if function is not _SETITEM and not _may_broadcast(arguments, keywords):
-            return function(*arguments, **keywords)
-        name = getattr(function, "__name__", "")
-        if look_at(name, arguments, keywords) or name in PRODUCTS or (shapes := _candidates(arguments, keywords)) is None:
-            return function(*arguments, **keywords)
-        frame = sys._getframe(1)
+    def __init__(self):
+        super().__init__()
+        # In Rust, without a frame of Python, for calls that do not broadcast; it asks `looked` about others.
+        self.__torch_function__ = types.MethodType(_zerostride._eye, self)
+
+
+def looked(function, arguments, keywords):
+    """Looks at a call that may broadcast, and returns the call itself where what it computes is to be looked at, too."""
+    keywords = keywords or {}
+    name = getattr(function, "__name__", "")
+    if look_at(name, arguments, keywords) or name in PRODUCTS or (shapes := _candidates(arguments, keywords)) is None:
+        return None
+    frame = sys._getframe(1)
+
+    def called():
         with Below(shapes, lambda: tell(f"torch.{name}", shapes, item_size(tensors(arguments, keywords)), frame)):
             return function(*arguments, **keywords)
+
+    return called
 
 
 class Dispatch(TorchDispatchMode):
@@ -119,25 +129,6 @@ class Below(Dispatch):
                 self.is_seen = True
                 self.then()
         return function(*arguments, **(keywords or {}))
-
-
-_SETITEM = torch.Tensor.__setitem__
-
-
-def _may_broadcast(arguments, keywords):
-    """Whether a call has tensors of different shapes, or begins with a list, which may hold some. Few calls have, and every call
-    pays for this question. Tensors of other types are not asked here: to compare symbolic sizes is to decide about them."""
-    first = None
-    for argument in (*arguments, *keywords.values()) if keywords else arguments:
-        if kind := KINDS[type(argument)]:
-            if kind == TENSOR:
-                if first is None:
-                    first = argument.shape
-                elif argument.shape != first:
-                    return True
-            elif kind == SUBCLASS or first is None:
-                return True
-    return False
 
 
 def look_at(name, arguments, keywords):
