@@ -1,11 +1,12 @@
 //! Owns the display of an evaluation in pieces: a bar on a terminal, else a line at intervals, nothing for
 //! short ones. It does not know what is computed.
 
+use std::fmt;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use zerostride::stream;
 
 use crate::{bytes, interrupt};
@@ -16,7 +17,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// The time between two lines, without a terminal.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-const STYLE: &str = "{bar:30} {percent:>3} %  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left{msg}";
+const STYLE: &str = "{bar:30} {percent:>3} %  {bytes} of {total_bytes}  {pace}{msg}";
 
 /// The progress of one evaluation.
 pub(super) struct Progress {
@@ -44,7 +45,15 @@ impl Progress {
         } else if std::io::stderr().is_terminal() {
             let bar = self.bar.get_or_insert_with(|| {
                 let style = ProgressStyle::with_template(STYLE).expect("the template is well-formed");
-                ProgressBar::new(all).with_style(style).with_elapsed(self.started.elapsed())
+                // The bar's own rate is that since the bar is there, which what was done before it would spoil.
+                let style = style.with_key("pace", |state: &ProgressState, to: &mut dyn fmt::Write| {
+                    let pace = pace(state.pos(), state.len().unwrap_or(0), state.elapsed());
+                    to.write_str(&pace).expect("a text takes what is written");
+                });
+                ProgressBar::new(all)
+                    .with_style(style)
+                    .with_elapsed(self.started.elapsed())
+                    .with_position(done)
             });
             if progress.passes > 1 {
                 bar.set_message(format!("  pass {} of {}", progress.pass, progress.passes));
@@ -67,15 +76,15 @@ impl Progress {
 
 /// As in `42 %: 8.4 GiB of 20.0 GiB, 1.2 GiB/s, 10 s left`.
 fn line(done: u64, all: u64, elapsed: Duration) -> String {
+    let percent = done * 100 / all.max(1);
+    format!("{percent} %: {} of {}, {}", bytes::show(done), bytes::show(all), pace(done, all, elapsed))
+}
+
+/// As in `1.2 GiB/s, 10 s left`, by all that was done since the evaluation began.
+fn pace(done: u64, all: u64, elapsed: Duration) -> String {
     let rate = done as f64 / elapsed.as_secs_f64();
     let left = all.saturating_sub(done) as f64 / rate.max(1.0);
-    format!(
-        "{} %: {} of {}, {}/s, {left:.0} s left",
-        done * 100 / all.max(1),
-        bytes::show(done),
-        bytes::show(all),
-        bytes::show(rate as u64)
-    )
+    format!("{}/s, {left:.0} s left", bytes::show(rate as u64))
 }
 
 #[cfg(test)]

@@ -178,6 +178,18 @@ proptest! {
     }
 
     #[test]
+    fn of_many_equal_elements_the_first_are_taken_in_their_order(
+        seed: u32, values in 1u32..400, n in 2000usize..6000, largest: bool,
+    ) {
+        let value = |at: u32| i64::from((at ^ seed).wrapping_mul(2654435761) >> 7) % i64::from(values);
+        let x = Tensor::from_slice(&(0..n as u32).map(value).collect::<Vec<_>>(), &[n]).unwrap();
+        let order = ints(&x.sort(0, largest).unwrap().1);
+        for k in [1, 2, n / 64, n / 5, n / 3] {
+            prop_assert_eq!(ints(&x.topk(k, 0, largest).unwrap().1), order[..k].to_vec());
+        }
+    }
+
+    #[test]
     fn an_element_of_a_rank_is_that_of_the_order(
         values in prop::collection::vec(prop_oneof![4 => -9i8..9, 1 => Just(i8::MIN)], 1..200), k in 0usize..200,
     ) {

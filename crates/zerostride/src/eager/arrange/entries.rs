@@ -52,7 +52,8 @@ impl Entry for u128 {
     }
 }
 
-/// Sorts entries by their keys, equal ones by index; `other` is scratch of the same length.
+/// Sorts entries, which come in the order of their indices, by their keys, equal ones by index; `other` is
+/// scratch of the same length.
 pub(super) fn sort<E: Entry>(entries: &mut [E], other: &mut [E]) -> Result<()> {
     let len = entries.len();
     let parts = num_threads().next_power_of_two().min((len / GRAIN_ELEMENTS).next_power_of_two());

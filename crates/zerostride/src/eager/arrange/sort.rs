@@ -149,15 +149,22 @@ fn order_row<T: Ordered, E: Entry>(
 ) -> Result<()> {
     let largest = u64::MAX >> (64 - T::KEY_BITS);
     let flip = if let Wanted::First { descending: true, .. } = wanted { largest } else { 0 };
-    for (at, (entry, &stored)) in entries.iter_mut().zip(row).enumerate() {
-        if at.is_multiple_of(STRIDE) {
-            interrupt::check();
-        }
-        *entry = E::new(T::key(stored) ^ flip, at);
-    }
+    let all = || {
+        row.iter().enumerate().map(|(at, &stored)| {
+            if at.is_multiple_of(STRIDE) {
+                interrupt::check();
+            }
+            E::new(T::key(stored) ^ flip, at)
+        })
+    };
+    entries.iter_mut().zip(all()).for_each(|(to, entry)| *to = entry);
     match wanted {
         Wanted::First { count, .. } if 4 * count < entries.len() => {
             select(entries, count);
+            // Selecting has lost the order of the indices, which sorting keeps.
+            let end = entries[count];
+            let wanted = all().filter(|&entry| entry < end);
+            entries.iter_mut().zip(wanted).for_each(|(to, entry)| *to = entry);
             sort(&mut entries[..count], &mut other[..count])?;
         }
         Wanted::First { .. } => sort(entries, other)?,
