@@ -51,8 +51,8 @@ impl Once<Py<PyAny>> {
         Ok(self.get_or_make(py, make)?.bind(py))
     }
 
-    /// An attribute of a module that the program has imported, to ask whether an object is of its kind; `None`
-    /// before that: a question imports nothing, which a process that is forked meanwhile would wait for.
+    /// An attribute of a module that the program has imported, to ask whether an object is of its kind;
+    /// `None` before that: a question imports nothing, which a process forked meanwhile would wait for.
     ///
     /// # Errors
     /// Those of Python's own modules.
