@@ -14,8 +14,13 @@ mod builder;
 mod code;
 mod display;
 mod interpret;
+#[cfg(target_arch = "x86_64")]
+mod lower;
+pub mod print;
+mod row;
 mod verify;
 
 pub use builder::Builder;
 pub use code::{Binary, Code, Compare, Instruction, Operation, Type, Unary, Value};
+pub use row::{Read, Row, Write};
 pub use verify::Fault;

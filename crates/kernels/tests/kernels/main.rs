@@ -5,6 +5,7 @@ mod chains;
 mod elementwise;
 mod pack;
 mod pairwise;
+mod printed;
 mod processors;
 mod products;
 mod quotients;
