@@ -30,7 +30,7 @@ const MASKS: u8 = 6;
 const MAX_STACK_BYTES: u32 = 64 << 10;
 
 /// Instructions of the loop up to which several vectors run side by side.
-const MAX_STEPS_OF_FOUR: usize = 24;
+const MAX_STEPS_OF_FOUR: usize = 64;
 const MAX_STEPS_OF_TWO: usize = 400;
 
 /// How much of a vector a body has.
