@@ -95,6 +95,7 @@ pub(super) fn write(steps: &Steps, row: &Row, set: Set) -> Result<Vec<u8>, Unpri
             varies: &varies,
             registers,
             pinned: if extent == Extent::Before { &[] } else { &pinned },
+            reads_inputs: extent == Extent::Whole || set == Set::Avx2,
         };
         place(&values, &own, (extent == Extent::Before).then_some(&kept[..]))
     };
@@ -152,48 +153,32 @@ fn varying(steps: &[Step]) -> Vec<bool> {
     varies
 }
 
-/// The steps inside or before the loop in order. A vector is loaded just before it is first read.
+/// The steps inside or before the loop in order. Vectors of inputs are read where they are wanted, but for those
+/// that are results: a result may be written over an input, and all is read before.
 fn items(steps: &[Step], varies: &[bool], is_inside: bool, copies: u32) -> Vec<Item> {
     let mut items = Vec::with_capacity(steps.len() * copies as usize);
-    let mut is_loaded = vec![false; steps.len()];
-    let mut ends: Vec<usize> = Vec::new();
-    let mut load = |items: &mut Vec<Item>, step: &Step| {
-        for arg in step.args() {
-            if matches!(steps[arg as usize].act, Act::Load { .. }) && !is_loaded[arg as usize] {
-                is_loaded[arg as usize] = true;
-                items.extend((0..copies).map(|copy| Item::Step { step: arg, copy }));
-            }
+    let copies = if is_inside { copies } else { 1 };
+    let all = |step: u32| (0..copies).map(move |copy| Item::Step { step, copy });
+    for step in steps.iter().filter(|step| is_inside && matches!(step.act, Act::Store { .. })) {
+        let is_read = |item: &Item| matches!(*item, Item::Step { step: other, .. } if other == step.args[0]);
+        if matches!(steps[step.args[0] as usize].act, Act::Load { .. }) && !items.iter().any(is_read) {
+            items.extend(all(step.args[0]));
         }
-    };
+    }
+    let mut ends: Vec<usize> = Vec::new();
     for (place, step) in steps.iter().enumerate() {
         while ends.last() == Some(&place) {
             ends.pop();
             items.push(Item::End);
         }
-        if varies[place] != is_inside {
+        if varies[place] != is_inside || matches!(step.act, Act::Constant { .. } | Act::Load { .. }) {
             continue;
         }
-        match step.act {
-            Act::Constant { .. } | Act::Load { .. } => {}
-            Act::Rare { count } => {
-                let end = place + 1 + count as usize;
-                if ends.is_empty() {
-                    steps[place..end].iter().for_each(|step| load(&mut items, step));
-                }
-                items.push(Item::Begin { step: place as u32 });
-                ends.push(end);
-            }
-            _ => {
-                // A result may be written over an input: all is read before.
-                let read = if matches!(step.act, Act::Store { .. }) {
-                    &steps[place..]
-                } else {
-                    &steps[place..=place]
-                };
-                read.iter().for_each(|step| load(&mut items, step));
-                let copies = if is_inside { copies } else { 1 };
-                items.extend((0..copies).map(|copy| Item::Step { step: place as u32, copy }));
-            }
+        if let Act::Rare { count } = step.act {
+            items.push(Item::Begin { step: place as u32 });
+            ends.push(place + 1 + count as usize);
+        } else {
+            items.extend(all(place as u32));
         }
     }
     items.extend(ends.iter().map(|_| Item::End));
@@ -209,20 +194,25 @@ fn live(steps: &[Step], varies: &[bool], items: &[Item]) -> [u32; 2] {
         }
     }
     let (mut now, mut most, mut depth) = ([0u32; 2], [0u32; 2], 0);
+    let mut is_known = vec![false; steps.len()];
     for (place, item) in items.iter().enumerate() {
         match *item {
             Item::End => depth -= 1,
             Item::Begin { step } | Item::Step { step, .. } => {
                 let step_args = steps[step as usize].args;
                 for (nth, &arg) in step_args.iter().enumerate() {
-                    let is_first = !step_args[..nth].contains(&arg);
-                    if arg != NONE && varies[arg as usize] && is_first && last[arg as usize] == place {
-                        now[usize::from(steps[arg as usize].is_mask)] -= 1;
+                    if arg == NONE || !varies[arg as usize] || step_args[..nth].contains(&arg) {
+                        continue;
                     }
+                    let kind = usize::from(steps[arg as usize].is_mask);
+                    // An input is known once it has been read.
+                    now[kind] += u32::from(!std::mem::replace(&mut is_known[arg as usize], true));
+                    now[kind] -= u32::from(last[arg as usize] == place);
                 }
                 if matches!(item, Item::Begin { .. }) {
                     depth += 1;
                 } else if steps[step as usize].has_value() && last[step as usize] > place {
+                    is_known[step as usize] = true;
                     now[usize::from(steps[step as usize].is_mask)] += 1;
                 }
             }
@@ -642,20 +632,24 @@ impl Writer<'_> {
     }
 
     /// Where a value is in memory.
-    fn memory(&self, id: Id) -> Operand {
+    fn memory(&mut self, id: Id) -> Operand {
         let step = (id / self.copies) as usize;
-        if let Act::Constant { offset, element_bytes } = self.steps.steps[step].act {
-            return Operand::Pool { offset, is_broadcast: element_bytes != 0 };
+        match (self.steps.steps[step].act, self.slots.get(id as usize)) {
+            (Act::Constant { offset, element_bytes }, _) => {
+                Operand::Pool { offset, is_broadcast: element_bytes != 0 }
+            }
+            (_, Some(&slot)) if slot != NONE => at(Register::RSP, slot * self.set.vector_bytes()),
+            (Act::Load { input, bytes, .. }, _) => self.elements(input as usize, bytes, id % self.copies),
+            _ => at(Register::RSP, self.permanent[step] * self.set.vector_bytes()),
         }
-        let slot = match self.slots.get(id as usize) {
-            Some(&slot) if slot != NONE => slot,
-            _ => self.permanent[step],
-        };
-        at(Register::RSP, slot * self.set.vector_bytes())
     }
 
     fn load(&mut self, id: Id, to: u8) {
         let step = *self.step_of(id);
+        let has_slot = self.slots.get(id as usize).is_some_and(|&slot| slot != NONE);
+        if matches!(step.act, Act::Load { .. }) && !has_slot {
+            return self.step(id / self.copies, id % self.copies, [Place::Register(0); 3], to);
+        }
         let memory = self.memory(id);
         if step.is_mask {
             return self.assembler.put(Encoding::VEX_Kmovw_kr_km16, &[register(mask(to)), memory]);
@@ -687,7 +681,7 @@ impl Writer<'_> {
     }
 
     /// An operand, a vector of which is in a register of so many bytes.
-    fn operand(&self, place: Place, is_mask: bool, bytes: u32) -> Operand {
+    fn operand(&mut self, place: Place, is_mask: bool, bytes: u32) -> Operand {
         match place {
             Place::Memory(id) => self.memory(id),
             Place::Register(number) if is_mask => register(mask(number)),
@@ -715,21 +709,21 @@ impl Writer<'_> {
             }
             Act::Make { encoding, shape, immediate, sizes } => {
                 let target = if step.is_mask { register(mask(to)) } else { register(sized(to, sizes.0)) };
-                let of = |nth: usize| {
-                    let is_mask = self.steps.steps[step.args[nth] as usize].is_mask;
-                    self.operand(args[nth], is_mask, sizes.1)
-                };
-                let count = step.args().count();
+                let mut of = Vec::with_capacity(3);
+                for (arg, place) in step.args().zip(args) {
+                    let is_mask = self.steps.steps[arg as usize].is_mask;
+                    of.push(self.operand(place, is_mask, sizes.1));
+                }
                 let mut operands = vec![target];
                 match shape {
                     Shape::Select if self.set == Set::Avx512 => {
-                        let Operand::Register(mask) = of(0) else { return };
-                        return self.assembler.put_masked(encoding, &[target, of(2), of(1)], mask, false);
+                        let Operand::Register(mask) = of[0] else { return };
+                        return self.assembler.put_masked(encoding, &[target, of[2], of[1]], mask, false);
                     }
-                    Shape::Select => operands.extend([of(2), of(1), of(0)]),
-                    Shape::MaskSelect => return self.mask_select(target, [of(0), of(1), of(2)]),
-                    Shape::Overwriting => operands.extend((1..count).map(of)),
-                    _ => operands.extend((0..count).map(of)),
+                    Shape::Select => operands.extend([of[2], of[1], of[0]]),
+                    Shape::MaskSelect => return self.mask_select(target, [of[0], of[1], of[2]]),
+                    Shape::Overwriting => operands.extend(&of[1..]),
+                    _ => operands.extend(&of),
                 }
                 operands.extend(immediate.map(Operand::Immediate));
                 self.assembler.put(encoding, &operands);
@@ -821,7 +815,7 @@ impl Writer<'_> {
     fn mul_add(&mut self, number: u32, args: [Place; 3], to: u8, tied: u8) {
         let step = self.steps.steps[number as usize];
         let Act::Make { encoding, sizes, .. } = step.act else { return };
-        let of = |nth: usize| self.operand(args[nth], false, sizes.1);
+        let of = args.map(|place| self.operand(place, false, sizes.1));
         let is_memory = |nth: usize| matches!(args[nth], Place::Memory(_));
         // Of the two other operands, the last one of the instruction may be in memory. The encoding is that of
         // `to = second · to + third`.
@@ -835,7 +829,7 @@ impl Writer<'_> {
         };
         let encoding =
             Encoding::try_from((encoding as isize + form) as usize).expect("forms follow each other");
-        let operands = [register(sized(to, sizes.0)), of(second), of(third)];
+        let operands = [register(sized(to, sizes.0)), of[second], of[third]];
         self.assembler.put(encoding, &operands);
     }
 }

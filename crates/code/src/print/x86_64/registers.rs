@@ -95,6 +95,8 @@ pub(super) struct Values<'a> {
     pub registers: [u8; KINDS],
     /// Values that are in memory from the beginning to the end, and in registers where there is room.
     pub pinned: &'a [(Id, u8)],
+    /// Whether instructions may read elements of inputs themselves.
+    pub reads_inputs: bool,
 }
 
 impl Values<'_> {
@@ -132,7 +134,16 @@ pub(super) fn place(values: &Values, items: &[Item], kept: Option<&[bool]>) -> P
         let is_constant = matches!(values.steps[step].act, Act::Constant { .. });
         let id = step * values.copies as usize;
         scan.is_in_memory[id] = is_constant || !varies && kept.is_none();
+        if matches!(values.steps[step].act, Act::Load { .. }) {
+            scan.is_in_memory[id..id + values.copies as usize].fill(true);
+        }
         scan.result.is_kept[id] = !is_constant && kept.is_some_and(|kept| kept[step]);
+    }
+    // What is loaded as a step is not read again where it was: that may be written over.
+    for item in items {
+        if let Item::Step { step, copy } = *item {
+            scan.is_in_memory[values.id(step, copy) as usize] = false;
+        }
     }
     for &(id, register) in values.pinned {
         scan.put(id, register);
@@ -324,9 +335,11 @@ impl Scan<'_> {
     }
 
     /// Whether an instruction can read a value in memory: a whole vector, or an element that it repeats.
-    fn is_operand(&self, id: Id, repeats: bool) -> bool {
+    fn is_operand(&mut self, id: Id, repeats: bool) -> bool {
         match self.values.step(id).act {
             Act::Constant { element_bytes, .. } => repeats || element_bytes == 0,
+            // It is read in memory once, and from a register if it is read again.
+            Act::Load { bytes, .. } => bytes >= 4 && self.values.reads_inputs && self.dies(id),
             _ => true,
         }
     }
@@ -347,9 +360,9 @@ impl Scan<'_> {
         }
         // Which operand may stay in memory.
         let (memory, is_turned) = match shape {
-            Shape::Unary if self.is_operand(ids[0], false) => (Some(0), false),
-            Shape::Binary { commutes }
-                if commutes && !self.is_in_register(ids[0]) && self.is_in_register(ids[1]) =>
+            Shape::Unary => (Some(0), false),
+            Shape::Binary { commutes: true }
+                if !self.is_in_register(ids[0]) && self.is_in_register(ids[1]) =>
             {
                 (Some(0), true)
             }
@@ -361,6 +374,7 @@ impl Scan<'_> {
         for (nth, &id) in ids.iter().enumerate().filter(|&(_, &id)| id != NONE) {
             let may_stay = memory == Some(nth)
                 && !self.is_in_register(id)
+                && self.is_operand(id, shape != Shape::Unary)
                 && ids.iter().filter(|&&other| other == id).count() == 1;
             let is_tied = shape == Shape::Overwriting && nth == 0;
             args[nth] = if may_stay {
@@ -440,7 +454,7 @@ impl Scan<'_> {
         let mut memory = None;
         for nth in [2, 1, 0] {
             let id = ids[nth];
-            if memory.is_none() && !self.is_in_register(id) && is_once(id) {
+            if memory.is_none() && !self.is_in_register(id) && is_once(id) && self.is_operand(id, true) {
                 memory = Some(nth);
             }
         }

@@ -216,8 +216,10 @@ impl Selection<'_> {
             .zip(&self.code.results)
             .map(|(index, &value)| (index, self.values[value.index()], self.code.ty(value)))
             .collect();
-        for (index, id, ty) in stored {
-            self.store(index, id, ty);
+        let stores: Vec<(Act, Id)> =
+            stored.into_iter().map(|(index, id, ty)| self.store(index, id, ty)).collect();
+        for (store, id) in stores {
+            self.push(store, [id, NONE, NONE], false);
         }
     }
 
@@ -892,7 +894,8 @@ impl Selection<'_> {
         self.make(pair, bytes, Shape::Binary { commutes: false }, &[b, a])
     }
 
-    fn store(&mut self, result: u32, id: Id, ty: Type) {
+    /// The writing of a result, and what is written: the value as memory has it.
+    fn store(&mut self, result: u32, id: Id, ty: Type) -> (Act, Id) {
         let (own, bytes) = (self.bytes(ty), ty.bits() / 8);
         let is_non_temporal = self.row.writes[result as usize] == Write::NonTemporal;
         let total = bytes * self.lanes;
@@ -918,7 +921,7 @@ impl Selection<'_> {
             _ => at_length(Encoding::EVEX_Vmovupd_xmmm128_k1z_xmm, own),
         };
         let register_bytes = if is_packed { total.max(16) } else { own };
-        self.push(Act::Store { result, encoding, bytes, register_bytes }, [packed, NONE, NONE], false);
+        (Act::Store { result, encoding, bytes, register_bytes }, packed)
     }
 }
 
