@@ -411,3 +411,102 @@ impl Lowering {
         (self.binary(Binary::Sub, exponent, base), significand)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Holds both lowerings of an operation to the operation itself on these elements.
+    fn check(ty: Type, elements: &[u64], operation: impl Fn(&mut Builder, Value, Value) -> Value) {
+        let mut builder = Builder::new();
+        let (a, b) = (builder.input(ty), builder.input(ty));
+        let result = operation(&mut builder, a, b);
+        let code = builder.finish(&[result]);
+        for is_basic in [false, true] {
+            let lowered = lower(&code, is_basic);
+            for &a in elements {
+                for &b in elements {
+                    assert_eq!(lowered.run(&[a, b]), code.run(&[a, b]), "{a:#x} {b:#x}\n{code}{lowered}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn narrow_words_are_computed_in_wide_ones() {
+        let elements = [0, 1, 2, 0x7f, 0x80, 0x81, 0xfe, 0xff];
+        for binary in [Binary::Add, Binary::Sub, Binary::Mul, Binary::And, Binary::Or, Binary::Xor] {
+            check(Type::W8, &elements, |builder, a, b| builder.binary(binary, a, b));
+        }
+        for shift in [Binary::ShiftLeft, Binary::ShiftRight, Binary::ShiftRightSigned] {
+            check(Type::W8, &elements, |builder, a, b| {
+                let seven = builder.constant(Type::W8, 7);
+                let count = builder.binary(Binary::And, b, seven);
+                builder.binary(shift, a, count)
+            });
+        }
+        for compare in [Compare::Eq, Compare::Lt, Compare::Le, Compare::Below] {
+            check(Type::W8, &elements, |builder, a, b| builder.compare(compare, a, b));
+        }
+        for ty in [Type::W16, Type::W32, Type::W64] {
+            check(Type::W8, &elements, |builder, a, _| builder.convert(ty, a));
+            check(Type::W8, &elements, |builder, a, _| builder.convert_unsigned(ty, a));
+            check(ty, &elements, |builder, a, _| builder.convert(Type::W8, a));
+        }
+        check(Type::W8, &elements, |builder, a, _| builder.unary(Unary::Not, a));
+    }
+
+    #[test]
+    fn long_words_become_floats_rounded_once() {
+        let mut elements = Vec::new();
+        for place in 0..64 {
+            for near in [0u64, 1, 2, 3] {
+                elements.extend([(1 << place) + near, (3 << place) - near, !(1 << place) - near]);
+                // Halfway between two `f32`, or next to it.
+                elements.push(((1 << 24) + 1u64).rotate_left(place) ^ near);
+            }
+        }
+        for ty in [Type::F32, Type::F64] {
+            for word in [Type::W32, Type::W64] {
+                let own: Vec<u64> =
+                    elements.iter().map(|bits| bits & (u64::MAX >> (64 - word.bits()))).collect();
+                let mut builder = Builder::new();
+                let a = builder.input(word);
+                let results = [builder.convert(ty, a), builder.convert_unsigned(ty, a)];
+                let code = builder.finish(&results);
+                let lowered = lower(&code, true);
+                own.iter().for_each(|&bits| assert_eq!(lowered.run(&[bits]), code.run(&[bits]), "{bits:#x}"));
+            }
+        }
+    }
+
+    #[test]
+    fn floats_become_long_words_and_halves() {
+        let numbers = [0.0, -0.5, 0.99, 1.5, -1.5, 4e9, -4e9, 9.007e15, 9.2233e18, -9.2234e18, 1e19, 1e-320];
+        let mut elements: Vec<u64> = numbers.iter().map(|x: &f64| x.to_bits()).collect();
+        elements.extend([f64::INFINITY.to_bits(), f64::NEG_INFINITY.to_bits(), f64::NAN.to_bits()]);
+        elements.extend([(-2f64.powi(63)).to_bits(), 2f64.powi(63).to_bits()]);
+        check(Type::F64, &elements, |builder, a, _| builder.convert(Type::W64, a));
+        let singles: Vec<u64> =
+            elements.iter().map(|&x| (f64::from_bits(x) as f32).to_bits().into()).collect();
+        check(Type::F32, &singles, |builder, a, _| builder.convert(Type::W64, a));
+        let ties = (0..64).map(|low| 0x3f80_7f00 + low * 0x4000);
+        let singles: Vec<u64> = ties.chain([0x7f7f_ffff, 0xff7f_ffff]).collect();
+        check(Type::F32, &singles, |builder, a, _| builder.convert(Type::BF16, a));
+    }
+
+    #[test]
+    fn powers_of_two_are_split_off_and_multiplied() {
+        let elements = [1u64, 5, 1 << 22, 1 << 23, 0x3f80_0000, 0x3fff_ffff, 0x7f7f_ffff];
+        check(Type::F32, &elements, |builder, a, _| builder.unary(Unary::Exponent, a));
+        check(Type::F32, &elements, |builder, a, _| builder.unary(Unary::Significand, a));
+        let elements = [1.0f64, -1.5, 252.0, -252.0, 130.0, -149.0, 0.0].map(|x| (x as f32).to_bits().into());
+        check(Type::F32, &elements[..], |builder, a, b| {
+            let one = builder.constant(Type::F32, 0x3f80_0001);
+            let whole = builder.unary(Unary::RoundTiesEven, b);
+            let (first, second) =
+                (builder.binary(Binary::Ldexp, one, whole), builder.binary(Binary::Min, a, whole));
+            builder.binary(Binary::Add, first, second)
+        });
+    }
+}

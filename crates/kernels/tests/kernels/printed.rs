@@ -488,7 +488,9 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set]) {
         .map(|_| random.one_of(&[Write::Cached, Write::Cached, Write::NonTemporal]))
         .collect();
     let row = Row { code, reads, writes };
-    let (code, count) = (&row.code, random.below(71));
+    // Two rounds of the longest loop, or less than one.
+    let longest = if random.is_one_in(4) { 300 } else { 70 };
+    let (code, count) = (&row.code, random.below(longest + 1));
     let inputs = code.inputs();
     for &set in sets {
         let bytes = print(&row, set).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{code}"));
