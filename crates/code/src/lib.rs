@@ -1,8 +1,8 @@
 //! What one element of a formula is computed by: [`Code`], straight-line and typed, made by a [`Builder`].
 //!
 //! Every instruction is exact or correctly rounded, so that all who run a code compute the same bits. The
-//! interpreter, [`Code::run`], defines them. A [`Row`] says how elements reach a code, and [`print`](mod@print)
-//! makes it machine code. This crate does not know operations, tensors or memory.
+//! interpreter, [`Code::run`], defines them. A [`Row`] says how elements reach a code, and
+//! [`print`](mod@print) makes it machine code. This crate does not know operations, tensors or memory.
 
 #![forbid(unsafe_code)]
 

@@ -230,8 +230,8 @@ impl Lowering {
                 let half = self.builder.convert(Type::F16, a);
                 self.wide(half)
             }
-            (_, Type::BF16) => self.to_bf16(a),
-            (_, Type::W64) if from.is_float() && self.is_basic => self.to_w64(from, a),
+            (_, Type::BF16) => self.bf16_of(a),
+            (_, Type::W64) if from.is_float() && self.is_basic => self.w64_of(from, a),
             (Type::W64, Type::F64) if self.is_basic => {
                 let (high, low) = self.two_halves(a, true);
                 let two = self.number(to, 2f64.powi(32));
@@ -289,7 +289,7 @@ impl Lowering {
     }
 
     /// An `f32` rounded to nearest even; of NaN, a quiet one.
-    fn to_bf16(&mut self, a: Value) -> Value {
+    fn bf16_of(&mut self, a: Value) -> Value {
         let bits = self.builder.bits(Type::W32, a);
         let high = self.by(Binary::ShiftRight, bits, 16);
         let odd = self.by(Binary::And, high, 1);
@@ -335,7 +335,7 @@ impl Lowering {
         self.builder.select(is_small, a, odd)
     }
 
-    fn to_w64(&mut self, from: Type, a: Value) -> Value {
+    fn w64_of(&mut self, from: Type, a: Value) -> Value {
         let wide = if from == Type::F32 { self.builder.convert(Type::F64, a) } else { a };
         let whole = self.builder.unary(Unary::Trunc, wide);
         let down = self.number(Type::F64, 2f64.powi(-32));
@@ -359,8 +359,8 @@ impl Lowering {
         self.builder.select(fits, word, other)
     }
 
-    /// Bits of the fraction of a float, the bias of its exponent, and a number whose sum with a small integral
-    /// one has that in its lowest bits.
+    /// Bits of the fraction of a float, the bias of its exponent, and a number whose sum with a small
+    /// integral one has that in its lowest bits.
     fn parts(ty: Type) -> (u64, u64, f64) {
         if ty == Type::F32 { (23, 127, 12_582_912.0) } else { (52, 1023, 6_755_399_441_055_744.0) }
     }

@@ -19,8 +19,8 @@ pub enum Read {
 pub enum Write {
     /// To the cache.
     Cached,
-    /// With non-temporal stores, where the result is aligned to its vectors. The caller makes them visible to
-    /// other threads by a fence.
+    /// With non-temporal stores, where the result is aligned to its vectors. The caller makes them visible
+    /// to other threads by a fence.
     NonTemporal,
 }
 

@@ -1,5 +1,5 @@
-//! Owns bytes: instructions one after the other, jumps to labels, and what stands behind the code. It does not
-//! know what is computed.
+//! Owns bytes: instructions one after the other, jumps to labels, and what stands behind the code. It does
+//! not know what is computed.
 
 use iced_x86::{Code as Encoding, Encoder, Instruction, OpKind, Register};
 

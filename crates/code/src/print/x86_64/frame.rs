@@ -124,7 +124,8 @@ pub(super) fn write(steps: &Steps, row: &Row, set: Set) -> Result<Vec<u8>, Unpri
     Ok(writer.assembler.finish(&steps.pool, align))
 }
 
-/// Whether a step is in the loop: what no input's elements decide is computed before it, rare ways as a whole.
+/// Whether a step is in the loop: what no input's elements decide is computed before it, rare ways as a
+/// whole.
 fn varying(steps: &[Step]) -> Vec<bool> {
     let mut varies = vec![false; steps.len()];
     let mut at = 0;
@@ -153,8 +154,8 @@ fn varying(steps: &[Step]) -> Vec<bool> {
     varies
 }
 
-/// The steps inside or before the loop in order. Vectors of inputs are read where they are wanted, but for those
-/// that are results: a result may be written over an input, and all is read before.
+/// The steps inside or before the loop in order. Vectors of inputs are read where they are wanted, but for
+/// those that are results: a result may be written over an input, and all is read before.
 fn items(steps: &[Step], varies: &[bool], is_inside: bool, copies: u32) -> Vec<Item> {
     let mut items = Vec::with_capacity(steps.len() * copies as usize);
     let copies = if is_inside { copies } else { 1 };
@@ -817,8 +818,8 @@ impl Writer<'_> {
         let Act::Make { encoding, sizes, .. } = step.act else { return };
         let of = args.map(|place| self.operand(place, false, sizes.1));
         let is_memory = |nth: usize| matches!(args[nth], Place::Memory(_));
-        // Of the two other operands, the last one of the instruction may be in memory. The encoding is that of
-        // `to = second · to + third`.
+        // Of the two other operands, the last one of the instruction may be in memory. The encoding is that
+        // of `to = second · to + third`.
         let (form, second, third) = match tied {
             2 if is_memory(0) => (FORM_231, 1, 0),
             2 => (FORM_231, 0, 1),

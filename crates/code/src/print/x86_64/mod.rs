@@ -1,6 +1,6 @@
-//! Owns the printing of rows for x86-64: a lowered code becomes steps (`steps.rs`), their values get registers
-//! (`registers.rs`), and a loop around them becomes bytes (`frame.rs`, `assembler.rs`). It does not know where
-//! bytes become code.
+//! Owns the printing of rows for x86-64: a lowered code becomes steps (`steps.rs`), their values get
+//! registers (`registers.rs`), and a loop around them becomes bytes (`frame.rs`, `assembler.rs`). It does
+//! not know where bytes become code.
 
 mod assembler;
 mod frame;
@@ -51,15 +51,15 @@ impl fmt::Display for Unprintable {
 
 impl std::error::Error for Unprintable {}
 
-/// The machine code of a row, which may stand anywhere: a function
-/// `extern "sysv64" fn(arguments: *const *mut u8, count: usize)`.
+/// The machine code of a row, which may stand anywhere: a function `extern "sysv64" fn(arguments: *const
+/// *mut u8, count: usize)`.
 ///
 /// The arguments are the addresses of the first elements of the inputs and then of the results, followed by
-/// the distances in bytes between elements of the inputs that are [`Read::Stepped`](crate::Read::Stepped), in
-/// their order. It reads `count` elements of each input (one of a splat) and writes as many of each result,
-/// and touches no other memory of theirs. A result may be the same elements as a contiguous input of as many
-/// bytes an element; otherwise, no result shares memory with another operand. The code is to start at a
-/// multiple of 64 bytes.
+/// the distances in bytes between elements of the inputs that are [`Read::Stepped`](crate::Read::Stepped),
+/// in their order. It reads `count` elements of each input (one of a splat) and writes as many of each
+/// result, and touches no other memory of theirs. A result may be the same elements as a contiguous input of
+/// as many bytes an element; otherwise, no result shares memory with another operand. The code is to start
+/// at a multiple of 64 bytes.
 ///
 /// # Errors
 /// If the row's operands are not those of its code, or it needs too much stack.

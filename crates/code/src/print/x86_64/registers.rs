@@ -299,7 +299,8 @@ impl Scan<'_> {
         let register = self.register[id as usize];
         if !self.is_in_memory[id as usize] {
             if self.is_outer(id) {
-                // It is written as the rare way begins, where it is in this register, and restored at the end.
+                // It is written as the rare way begins, where it is in this register, and restored at the
+                // end.
                 let block = self.ways.last().map_or(0, |way| way.block);
                 self.result.entries[block as usize].push((id, register));
                 self.uses.is_saved[id as usize] = true;
@@ -498,46 +499,19 @@ impl Scan<'_> {
         self.ways.push(Way { block, start: self.at, occupants: self.occupants });
     }
 
-    /// Both ways must agree about the registers: those of values from before are as at the beginning, and what
-    /// was computed in between is where nothing of that is.
+    /// Both ways must agree about the registers: those of values from before are as at the beginning, and
+    /// what was computed in between is where nothing of that is.
     fn end(&mut self) {
         let Some(way) = self.ways.pop() else { return };
-        let is_outer =
-            |scan: &Scan, id: Id| scan.defined[id as usize] == NONE || scan.defined[id as usize] < way.start;
-        let mut before = way.occupants;
-        for kind in 0..KINDS {
-            for id in &mut before[kind] {
-                if *id != NONE && self.uses.after(*id, self.at).is_none() {
-                    *id = NONE;
-                }
-            }
-            // What was loaded meanwhile, or has moved, is elsewhere for who jumped over.
-            for register in 0..32 {
-                let id = self.occupants[kind][register];
-                if id != NONE && id != before[kind][register] && is_outer(self, id) {
-                    self.remove(id);
-                }
-            }
-            for register in 0..32 {
-                let (id, old) = (self.occupants[kind][register], before[kind][register]);
-                if id == NONE || old == NONE || id == old {
-                    continue;
-                }
-                let own = self.values.registers[kind] as usize;
-                let other = (0..own).find(|&at| self.occupants[kind][at] == NONE && before[kind][at] == NONE);
-                self.remove(id);
-                if let Some(other) = other {
-                    let (from, to) = (register as u8, other as u8);
-                    self.result.placed.push(Placed::Move { is_mask: kind == 1, from, to });
-                    self.put(id, to);
-                } else {
-                    self.result.is_kept[id as usize] = true;
-                    self.is_in_memory[id as usize] = true;
-                }
-            }
-            for register in 0..32u8 {
-                let old = before[kind][register as usize];
-                if old != NONE && self.occupants[kind][register as usize] != old {
+        let at = self.at;
+        let before = way
+            .occupants
+            .map(|own| own.map(|id| if id != NONE && self.uses.after(id, at).is_some() { id } else { NONE }));
+        for (kind, before) in before.iter().enumerate() {
+            self.forget_outer(kind, before, way.start);
+            self.make_way(kind, before);
+            for (register, &old) in (0..).zip(before) {
+                if old != NONE && self.occupants[kind][usize::from(register)] != old {
                     self.result.placed.push(Placed::Load { id: old, to: register });
                     self.put(old, register);
                 }
@@ -547,5 +521,39 @@ impl Scan<'_> {
             self.is_in_memory[id as usize] = self.result.is_kept[id as usize];
         }
         self.result.placed.push(Placed::End);
+    }
+
+    /// What was loaded in a rare way, or has moved, is elsewhere where that was jumped over.
+    fn forget_outer(&mut self, kind: usize, before: &[Id; 32], start: u32) {
+        for (register, &old) in before.iter().enumerate() {
+            let id = self.occupants[kind][register];
+            if id != NONE
+                && id != old
+                && (self.defined[id as usize] == NONE || self.defined[id as usize] < start)
+            {
+                self.remove(id);
+            }
+        }
+    }
+
+    /// Moves what a rare way computed out of the registers that something from before has.
+    fn make_way(&mut self, kind: usize, before: &[Id; 32]) {
+        for (register, &old) in before.iter().enumerate() {
+            let id = self.occupants[kind][register];
+            if id == NONE || old == NONE || id == old {
+                continue;
+            }
+            let own = usize::from(self.values.registers[kind]);
+            let other = (0..own).find(|&at| self.occupants[kind][at] == NONE && before[at] == NONE);
+            self.remove(id);
+            if let Some(other) = other {
+                let (from, to) = (register as u8, other as u8);
+                self.result.placed.push(Placed::Move { is_mask: kind == 1, from, to });
+                self.put(id, to);
+            } else {
+                self.result.is_kept[id as usize] = true;
+                self.is_in_memory[id as usize] = true;
+            }
+        }
     }
 }

@@ -160,8 +160,8 @@ impl Widths {
     }
 }
 
-/// An instruction's encodings for registers of 16 bytes in AVX2 and AVX-512. Both are named where the lengths
-/// begin; what AVX2 lacks is lowered before.
+/// An instruction's encodings for registers of 16 bytes in AVX2 and AVX-512. Both are named where the
+/// lengths begin; what AVX2 lacks is lowered before.
 #[derive(Clone, Copy)]
 struct Pair(Encoding, Encoding);
 
