@@ -5,7 +5,7 @@ use iced_x86::{Code as Encoding, Register};
 
 use super::assembler::{Assembler, Label, Operand, at};
 use super::registers::{Item, Place, Placed, Placement, Values, place};
-use super::steps::{Act, Id, NONE, Shape, Step, Steps};
+use super::steps::{Act, Form, Id, NONE, Shape, Step, Steps, mul_add};
 use super::{Set, Unprintable};
 use crate::row::{Read, Row, Write};
 
@@ -29,9 +29,8 @@ const MASKS: u8 = 6;
 /// Bytes of stack that a function may take.
 const MAX_STACK_BYTES: u32 = 64 << 10;
 
-/// Instructions of the loop up to which several vectors run side by side.
-const MAX_STEPS_OF_FOUR: usize = 64;
-const MAX_STEPS_OF_TWO: usize = 400;
+/// Instructions of the loop beyond which one more vector runs side by side.
+const LONG: usize = 64;
 
 /// How much of a vector a body has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +50,11 @@ pub(super) fn write(steps: &Steps, row: &Row, set: Set) -> Result<Vec<u8>, Unpri
     let live = live(&steps.steps, &varies, &inside);
     let ordinary = ordinary(&steps.steps, &varies);
     let wanted = wanted(&steps.steps, &varies);
-    let fits = |copies: u32| copies * live[0] + 4 <= registers[0].into() && copies * live[1] <= MASKS.into();
-    let copies = match ordinary {
-        0..=MAX_STEPS_OF_FOUR if fits(4) => 4,
-        0..=MAX_STEPS_OF_TWO if fits(2) => 2,
-        _ => 1,
-    };
+    // A chain of dependent instructions leaves most of the processor idle: several vectors run side by side,
+    // more of long codes, of which the processor itself sees less ahead. It is worth it up to nearly twice as
+    // many values as registers: what is read last stays in memory.
+    let most = if ordinary > LONG { 5 } else { 4 };
+    let copies = (7 * u32::from(registers[0]) / 4 / live[0].max(1)).clamp(2, most);
     let pinned = pinned(&steps.steps, &wanted, live.map(|live| live * copies), registers);
     let mut writer = Writer {
         assembler: Assembler::new(),
@@ -815,33 +813,23 @@ impl Writer<'_> {
 
     fn mul_add(&mut self, number: u32, args: [Place; 3], to: u8, tied: u8) {
         let step = self.steps.steps[number as usize];
-        let Act::Make { encoding, sizes, .. } = step.act else { return };
+        let Act::Make { shape: Shape::MulAdd { is_64, signs }, sizes, .. } = step.act else { return };
         let of = args.map(|place| self.operand(place, false, sizes.1));
         let is_memory = |nth: usize| matches!(args[nth], Place::Memory(_));
-        // Of the two other operands, the last one of the instruction may be in memory. The encoding is that
-        // of `to = second · to + third`.
+        // Of the two other operands, the last one of the instruction may be in memory.
         let (form, second, third) = match tied {
-            2 if is_memory(0) => (FORM_231, 1, 0),
-            2 => (FORM_231, 0, 1),
+            2 if is_memory(0) => (Form::F231, 1, 0),
+            2 => (Form::F231, 0, 1),
             _ => {
                 let factor = 1 - usize::from(tied);
-                if is_memory(factor) { (FORM_132, 2, factor) } else { (FORM_213, factor, 2) }
+                if is_memory(factor) { (Form::F132, 2, factor) } else { (Form::F213, factor, 2) }
             }
         };
-        let encoding =
-            Encoding::try_from((encoding as isize + form) as usize).expect("forms follow each other");
+        let encoding = mul_add(form, is_64, signs, self.set, sizes.0);
         let operands = [register(sized(to, sizes.0)), of[second], of[third]];
         self.assembler.put(encoding, &operands);
     }
 }
-
-/// From `to = second · to + third` to `to = to · third + second` and to `to = second · third + to`: the
-/// distance is the same for all lengths and types.
-const FORM_132: isize =
-    Encoding::VEX_Vfmadd132ps_xmm_xmm_xmmm128 as isize - Encoding::VEX_Vfmadd213ps_xmm_xmm_xmmm128 as isize;
-const FORM_213: isize = 0;
-const FORM_231: isize =
-    Encoding::VEX_Vfmadd231ps_xmm_xmm_xmmm128 as isize - Encoding::VEX_Vfmadd213ps_xmm_xmm_xmmm128 as isize;
 
 /// A vector register of so many bytes.
 fn sized(number: u8, bytes: u32) -> Register {

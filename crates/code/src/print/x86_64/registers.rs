@@ -356,7 +356,7 @@ impl Scan<'_> {
             Act::Constant { .. } => return,
             _ => Shape::Register,
         };
-        if shape == Shape::MulAdd {
+        if matches!(shape, Shape::MulAdd { .. }) {
             return self.mul_add(number, own, ids);
         }
         // Which operand may stay in memory.
