@@ -29,7 +29,8 @@ pub struct Matrices<'a> {
 /// Writes `count` products, one after the other, if they are of floats and small; otherwise nothing is
 /// written, and the answer is false.
 ///
-/// Shapes: `(count, n, k), (count, k, m) -> (count, n, m)`. The bits are those of [`matmul`](super::matmul()).
+/// Shapes: `(count, n, k), (count, k, m) -> (count, n, m)`. The bits are those of
+/// [`matmul`](super::matmul()).
 ///
 /// # Panics
 /// If a matrix does not lie in its slice, or `out` has not `count * n * m` elements.
