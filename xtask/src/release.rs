@@ -8,9 +8,10 @@ use std::process::Command;
 use crate::{Outcome, root, run};
 
 /// The crates that go to crates.io, each after those that it uses.
-const PUBLISHED: [(&str, &str); 6] = [
+const PUBLISHED: [(&str, &str); 7] = [
     ("zerostride-shape", "crates/shape"),
     ("zerostride-ops", "crates/ops"),
+    ("zerostride-code", "crates/code"),
     ("zerostride-kernels", "crates/kernels"),
     ("zerostride", "crates/zerostride"),
     ("zerostride-explain", "crates/explain"),

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::{Outcome, answers, columns, generate, modules, root};
 
 /// The crates of this repository that each crate may use: dependencies point down.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("crates/shape", &[]),
     ("crates/ops", &["shape"]),
-    ("crates/kernels", &["ops"]),
+    ("crates/code", &[]),
+    ("crates/kernels", &["ops", "code"]),
     ("crates/zerostride", &["shape", "ops", "kernels"]),
     ("crates/explain", &["shape", "ops"]),
     ("crates/cli", &["shape", "ops", "zerostride", "explain"]),
@@ -82,7 +83,7 @@ const UNSAFE: &[&str] = &[
 ];
 
 /// Crates whose root forbids unsafe code altogether.
-const SAFE: [&str; 4] = ["crates/shape", "crates/ops", "crates/explain", "xtask"];
+const SAFE: [&str; 5] = ["crates/shape", "crates/ops", "crates/code", "crates/explain", "xtask"];
 
 /// PyO3's one-time initialisations that release the GIL.
 const HALF_MADE: [&str; 2] = ["PyOnceLock", "intern!("];

@@ -9,7 +9,7 @@
 use std::sync::OnceLock;
 
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyDict, PyString};
 
 /// A value that is made at its first use.
 pub(crate) struct Once<T>(OnceLock<T>);
@@ -49,6 +49,28 @@ impl Once<Py<PyAny>> {
     ) -> PyResult<&Bound<'py, PyAny>> {
         let make = || Ok(py.import(module)?.getattr(name)?.unbind());
         Ok(self.get_or_make(py, make)?.bind(py))
+    }
+
+    /// An attribute of a module that the program has imported, to ask whether an object is of its kind;
+    /// `None` before that: a question imports nothing, which a process forked meanwhile would wait for.
+    ///
+    /// # Errors
+    /// Those of Python's own modules.
+    pub(crate) fn loaded<'py>(
+        &self,
+        py: Python<'py>,
+        module: &str,
+        name: &str,
+    ) -> PyResult<Option<&Bound<'py, PyAny>>> {
+        if self.0.get().is_none() {
+            let modules = py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?;
+            let found = modules.get_item(module)?.map(|module| module.getattr_opt(name));
+            let Some(value) = found.transpose()?.flatten() else {
+                return Ok(None); // Not imported, or being imported.
+            };
+            self.get_or_make(py, || Ok(value.unbind()))?;
+        }
+        Ok(self.0.get().map(|value| value.bind(py)))
     }
 }
 

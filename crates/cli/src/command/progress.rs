@@ -45,7 +45,7 @@ impl Progress {
         } else if std::io::stderr().is_terminal() {
             let bar = self.bar.get_or_insert_with(|| {
                 let style = ProgressStyle::with_template(STYLE).expect("the template is well-formed");
-                // The bar's own rate is that since the bar is there, which what was done before it would spoil.
+                // The bar's own rate counts from when the bar is there, what is done from the beginning.
                 let style = style.with_key("pace", |state: &ProgressState, to: &mut dyn fmt::Write| {
                     let pace = pace(state.pos(), state.len().unwrap_or(0), state.elapsed());
                     to.write_str(&pace).expect("a text takes what is written");

@@ -75,15 +75,13 @@ impl Known {
 
 /// The functions of `torch.Tensor`, once torch is imported.
 fn torch<'a>(py: Python<'a>) -> PyResult<Option<&'a Known>> {
+    static CLASS: Once<Py<PyAny>> = Once::new();
     static TORCH: Once<Option<Known>> = Once::new();
     if let Some(known) = TORCH.get() {
         return Ok(known.as_ref());
     }
-    let modules = py.import("sys")?.getattr("modules")?;
-    let Ok(class) = modules.get_item("torch").and_then(|torch| torch.getattr("Tensor")) else {
-        return Ok(None); // Not imported, or being imported.
-    };
-    let class = class.cast_into::<PyType>()?;
+    let Some(class) = CLASS.loaded(py, "torch", "Tensor")? else { return Ok(None) };
+    let class = class.clone().cast_into::<PyType>()?;
     team::find(py)?;
     Ok(TORCH.get_or_make(py, || Known::new(class))?.as_ref())
 }

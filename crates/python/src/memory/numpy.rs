@@ -42,13 +42,9 @@ const WARNS: c_int = c_int::MIN;
 
 /// Whether an object is a NumPy array, and not of a subclass.
 pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(object.is_exact_instance(ndarray(object.py())?))
-}
-
-/// `numpy.ndarray`.
-fn ndarray(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     static NDARRAY: Once<Py<PyAny>> = Once::new();
-    NDARRAY.import(py, "numpy", "ndarray")
+    let class = NDARRAY.loaded(object.py(), "numpy", "ndarray")?;
+    Ok(class.is_some_and(|class| object.is_exact_instance(class)))
 }
 
 /// The tensor on the memory of a NumPy array; `None` for other objects, for a dtype that zerostride does not
@@ -106,7 +102,9 @@ fn owner<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyTensor>
 /// Refuses a masked array, since a tensor has no missing elements.
 pub(super) fn refuse_mask(object: &Bound<'_, PyAny>) -> PyResult<()> {
     static MASKED: Once<Py<PyAny>> = Once::new();
-    if object.is_instance(MASKED.import(object.py(), "numpy.ma", "MaskedArray")?)? {
+    if let Some(class) = MASKED.loaded(object.py(), "numpy.ma", "MaskedArray")?
+        && object.is_instance(class)?
+    {
         return Err(PyTypeError::new_err(
             "a tensor has no mask, and a masked array is not read as if it had none: write x.filled(0), or what should \
              stand where elements are masked",
@@ -136,7 +134,8 @@ pub(crate) fn array<'py>(tensor: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, P
     let shape = PyTuple::new(tensor.py(), own.shape())?;
     let dtype =
         dtypes(tensor.py())?.iter().find(|(_, dtype)| *dtype == own.dtype()).map(|(native, _)| native);
-    ndarray(tensor.py())?.call1((shape, dtype, tensor))
+    static CLASS: Once<Py<PyAny>> = Once::new();
+    CLASS.import(tensor.py(), "numpy", "ndarray")?.call1((shape, dtype, tensor))
 }
 
 /// NumPy's native dtypes, with ours.
