@@ -3,7 +3,7 @@
 
 use std::ops::Rem;
 
-use crate::lane::{Bits, Element, Mask};
+use crate::lane::{Bits, Element, rare};
 use crate::math::{self, Real};
 
 /// A lane of `f32` or `f64`.
@@ -161,11 +161,10 @@ pub(crate) fn fmod<V: Floats>(a: V, b: V) -> V {
         return a.zip(b, |a, b| a % b);
     }
     let (rest, is_known) = short_remainder(a, b);
-    if !(!is_known).any() {
-        return rest;
-    }
-    let (long, by) = (V::select(is_known, one(), a), V::select(is_known, one(), b));
-    V::select(is_known, rest, long.zip(by, |a, b| a % b))
+    rare!(!is_known, rest, {
+        let (long, by) = (V::select(is_known, one(), a), V::select(is_known, one(), b));
+        long.zip(by, |a, b| a % b)
+    })
 }
 
 /// Whether a remainder is not 0 and its sign is not the divisor's.

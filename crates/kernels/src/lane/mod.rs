@@ -55,9 +55,67 @@ pub(crate) trait Element: Copy + PartialOrd + 'static {
 pub(crate) trait Mask:
     Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
 {
+    /// Whether [`rare!`] computes its rare way, which it then ends. Nothing else asks.
+    fn begin_rare(self) -> bool;
+    /// `slow` where the mask holds, `usual` elsewhere.
+    fn end_rare<T: Select<Self>>(self, slow: T, usual: T) -> T;
+}
+
+/// `rare!(mask, usual, slow)` is `usual`, and where the mask holds `slow`, which is only computed if it holds
+/// for some element. No other element takes it, so that bits do not depend on the neighbours in a register.
+///
+/// It is a macro because a closure would be compiled without the instruction set of its caller.
+macro_rules! rare {
+    ($mask:expr, $usual:expr, $slow:expr) => {{
+        let (mask, usual) = ($mask, $usual);
+        if $crate::lane::Mask::begin_rare(mask) {
+            $crate::lane::Mask::end_rare(mask, $slow, usual)
+        } else {
+            usual
+        }
+    }};
+}
+pub(crate) use rare;
+
+/// A mask that knows its elements. Bodies work on every [`Mask`], and cannot ask one.
+pub(crate) trait AnyMask:
+    Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
+{
     /// Whether the condition holds for some element. Only for skipping work whose result no element would
     /// select: lanes of different lengths would disagree otherwise.
     fn any(self) -> bool;
+}
+
+impl<M: AnyMask> Mask for M {
+    #[inline(always)]
+    fn begin_rare(self) -> bool {
+        self.any()
+    }
+
+    #[inline(always)]
+    fn end_rare<T: Select<M>>(self, slow: T, usual: T) -> T {
+        T::select(self, slow, usual)
+    }
+}
+
+/// Values that a mask selects from, element by element: lanes, and what is made of them.
+pub(crate) trait Select<M>: Copy {
+    /// `yes` where the mask holds, `no` elsewhere.
+    fn select(mask: M, yes: Self, no: Self) -> Self;
+}
+
+impl<V: Lane> Select<V::Mask> for V {
+    #[inline(always)]
+    fn select(mask: V::Mask, yes: V, no: V) -> V {
+        <V as Lane>::select(mask, yes, no)
+    }
+}
+
+impl<M: Copy, A: Select<M>, B: Select<M>> Select<M> for (A, B) {
+    #[inline(always)]
+    fn select(mask: M, yes: Self, no: Self) -> Self {
+        (A::select(mask, yes.0, no.0), B::select(mask, yes.1, no.1))
+    }
 }
 
 /// Unsigned integers as wide as the elements of a lane. `+` and `-` wrap, `>>` shifts zeros in, and shift

@@ -2,9 +2,9 @@
 
 use std::num::Wrapping;
 
-use super::{Bits, Element, Lane, Mask};
+use super::{AnyMask, Bits, Element, Lane};
 
-impl Mask for bool {
+impl AnyMask for bool {
     #[inline(always)]
     fn any(self) -> bool {
         self

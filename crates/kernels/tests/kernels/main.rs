@@ -3,6 +3,7 @@
 
 mod chains;
 mod elementwise;
+mod neighbours;
 mod pack;
 mod pairwise;
 mod processors;
