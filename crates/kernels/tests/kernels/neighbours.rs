@@ -9,7 +9,7 @@ use super::chains::{Random, aligned, assert_same, chain, has_no_chain, results, 
 
 /// Numbers at which functions change their way: the ends of domains and of the format, cancellation, ties,
 /// poles, multiples of π that need many bits. All come with both signs.
-const SPECIAL: [f64; 47] = [
+pub(super) const SPECIAL: [f64; 47] = [
     0.0,
     5e-324,
     1.5e-45,
@@ -60,7 +60,7 @@ const SPECIAL: [f64; 47] = [
 ];
 
 /// A number as an element of a float or complex dtype, whose imaginary part is given.
-fn element(dtype: DType, re: f64, im: f64) -> Vec<u8> {
+pub(super) fn element(dtype: DType, re: f64, im: f64) -> Vec<u8> {
     match dtype {
         DType::F16 => f16::from_f64(re).to_le_bytes().to_vec(),
         DType::BF16 => bf16::from_f64(re).to_le_bytes().to_vec(),
@@ -80,10 +80,10 @@ fn number(random: &mut Random) -> f64 {
 }
 
 /// Rows of operands: bytes of each, row after row.
-type Rows = Vec<Vec<Vec<u8>>>;
+pub(super) type Rows = Vec<Vec<Vec<u8>>>;
 
 /// All special numbers, or random rows of them.
-fn arguments(dtype: DType, arity: usize, count: usize, random: &mut Random) -> Rows {
+pub(super) fn arguments(dtype: DType, arity: usize, count: usize, random: &mut Random) -> Rows {
     let mut rows: Rows = (0..count)
         .map(|_| (0..arity).map(|_| element(dtype, number(random), number(random))).collect())
         .collect();
@@ -99,19 +99,19 @@ fn arguments(dtype: DType, arity: usize, count: usize, random: &mut Random) -> R
 }
 
 /// The operands' elements in order.
-fn operands(rows: &Rows) -> Vec<Vec<u8>> {
+pub(super) fn operands(rows: &Rows) -> Vec<Vec<u8>> {
     (0..rows[0].len()).map(|place| rows.iter().flat_map(|row| row[place].clone()).collect()).collect()
 }
 
 /// What the block kernel gives.
-fn mapped(op: Op, compute: DType, result: DType, rows: &Rows) -> Vec<u8> {
+pub(super) fn mapped(op: Op, compute: DType, result: DType, rows: &Rows) -> Vec<u8> {
     let tiles: Vec<(Vec<u128>, usize)> =
         operands(rows).iter().map(|operand| (aligned(operand), operand.len())).collect();
     let tiles: Vec<&[u8]> = tiles.iter().map(|(words, len)| &bytemuck::cast_slice(words)[..*len]).collect();
     let len = rows.len() * result.item_size();
     let mut words = vec![0u128; len.div_ceil(16)];
     let out: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut words)[..len];
-    map_kernel(op, compute).expect("inferred")(&tiles, out).expect("floats do not fail");
+    map_kernel(op, compute).expect("inferred")(&tiles, out).expect("no divisor is zero");
     out.to_vec()
 }
 
