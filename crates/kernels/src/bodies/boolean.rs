@@ -12,16 +12,16 @@ macro_rules! bodies {
 bodies! {
     bitwise_not(a) => !a;
     conj_physical(a) => a;
-    isfinite(a) => !(a ^ a);
-    isinf(a) => a ^ a;
-    isnan(a) => a ^ a;
-    isneginf(a) => a ^ a;
-    isposinf(a) => a ^ a;
+    isfinite(a) => !never(a);
+    isinf(a) => never(a);
+    isnan(a) => never(a);
+    isneginf(a) => never(a);
+    isposinf(a) => never(a);
     logical_not(a) => !a;
     real(a) => a;
     sgn(a) => a;
     sign(a) => a;
-    signbit(a) => a ^ a;
+    signbit(a) => never(a);
 
     add(a, b) => a | b;
     bitwise_and(a, b) => a & b;
@@ -42,6 +42,12 @@ bodies! {
     minimum(a, b) => a & b;
     mul(a, b) => a & b;
     ne(a, b) => a ^ b;
+}
+
+/// False, as no bool is a number that has to do with infinities or signs.
+#[inline(always)]
+fn never<T: Mask>(a: T) -> T {
+    a & !a
 }
 
 #[inline(always)]

@@ -29,7 +29,7 @@ pub(crate) trait Whole: Copy + Select<<Self as Whole>::Mask> {
     fn shr(self, count: Self) -> Self;
     /// Truncated; MIN / -1 = MIN. Unspecified where the divisor is 0.
     fn quotient(self, divisor: Self) -> Self;
-    /// Euclid's algorithm on magnitudes. The smallest integer has no magnitude, so its result may be negative.
+    /// Euclid's algorithm on magnitudes. The smallest integer has none, so its result may be negative.
     fn gcd(self, other: Self) -> Self;
     /// Wraps; the exponent is read without a sign.
     fn power(self, exponent: Self) -> Self;

@@ -1,5 +1,5 @@
 //! Owns the recording of operations: the body of a row, run once on the lane that records
-//! (`lane/record.rs`), is the code of its elements. It does not know loops over elements, nor who runs a code.
+//! (`lane/record.rs`), is the code of its elements. It does not know loops over elements, nor who runs it.
 //!
 //! A code has the bits of the kernels: halves are rounded after each operation, complex numbers of `f32` are
 //! computed in `f64` where their kernels do that.
