@@ -6,7 +6,7 @@
 //! - [`Chain`]: straight-line programs whose values stay in registers from the load to the store;
 //! - [`record()`]: an operation as code of one element, which is run elsewhere;
 //! - [`Reducer`]: a reduction, whose tree depends on its length alone;
-//! - [`matmul()`]: the product of two matrices;
+//! - [`matmul()`]: the product of two matrices, and [`matmul_small`] of many small ones;
 //! - [`cast_kernel`]: conversion between dtypes;
 //! - [`pack()`]: copies between layouts, transposed ones in blocks;
 //! - [`Tuning`]: what depends on the family of the processor;
@@ -38,7 +38,7 @@ pub use cast::{CastKernel, cast_kernel, load_scalar, store_scalar};
 pub use chain::{Chain, ChainOperand, Link, Slot, Stores, fence};
 pub use elementwise::{Fault, MapKernel, Strided, StridedKernel, map_kernel, strided_kernel};
 pub use isa::Isa;
-pub use matmul::{Matrix, ProductScratch, ProductSizes, matmul};
+pub use matmul::{Matrices, Matrix, ProductScratch, ProductSizes, matmul, matmul_small};
 pub use pack::{Pack, PackDense, PackDim, pack, pack_dense};
 pub use record::{Recorded, record, record_cast, record_load, record_scalar, record_store, stored_type};
 pub use reduce::{Fold, LEAF_ELEMENTS, Pairwise, ReducePanel, Reducer, Term, lane_rows, lanes};
