@@ -4,6 +4,7 @@
 //!   dtype;
 //! - [`strided_kernel`]: a simple operation over elements at any distance;
 //! - [`Chain`]: straight-line programs whose values stay in registers from the load to the store;
+//! - [`record()`]: an operation as code of one element, which is run elsewhere;
 //! - [`Reducer`]: a reduction, whose tree depends on its length alone;
 //! - [`matmul()`]: the product of two matrices, and [`matmul_small`] of many small ones;
 //! - [`cast_kernel`]: conversion between dtypes;
@@ -29,6 +30,7 @@ mod lane;
 mod math;
 mod matmul;
 mod pack;
+mod record;
 mod reduce;
 mod tuning;
 
@@ -38,5 +40,6 @@ pub use elementwise::{Fault, MapKernel, Strided, StridedKernel, map_kernel, stri
 pub use isa::Isa;
 pub use matmul::{Matrices, Matrix, ProductScratch, ProductSizes, matmul, matmul_small};
 pub use pack::{Pack, PackDense, PackDim, pack, pack_dense};
+pub use record::{Recorded, record, record_cast, record_load, record_scalar, record_store, stored_type};
 pub use reduce::{Fold, LEAF_ELEMENTS, Pairwise, ReducePanel, Reducer, Term, lane_rows, lanes};
 pub use tuning::Tuning;

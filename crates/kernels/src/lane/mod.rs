@@ -18,6 +18,7 @@ pub(crate) mod avx512;
 mod group;
 #[cfg(target_arch = "aarch64")]
 pub(crate) mod neon;
+pub(crate) mod record;
 mod scalar;
 #[cfg(test)]
 mod tests;
@@ -26,14 +27,14 @@ pub(crate) use group::Pair;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use group::Quad;
 
-use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
 use half::{bf16, f16};
 
 use crate::halves::{widen_bf16, widen_f16};
 
 /// The number format of one element of a lane.
-pub(crate) trait Element: Copy + PartialOrd + 'static {
+pub(crate) trait Element: Copy + PartialOrd + Rem<Output = Self> + 'static {
     /// Stored bits of the significand: 23 or 52.
     const SIGNIFICAND: usize;
     /// The biased exponent of 1: 127 or 1023.
@@ -49,6 +50,8 @@ pub(crate) trait Element: Copy + PartialOrd + 'static {
 
     /// `x` rounded to this format.
     fn from_f64(x: f64) -> Self;
+    /// 10 to an integral power, correctly rounded for the powers that fit.
+    fn power_of_ten(self) -> Self;
 }
 
 /// One bool per element of a lane.
@@ -258,6 +261,18 @@ pub(crate) trait Lane:
     #[inline(always)]
     fn zip(self, other: Self, f: impl Fn(Self::Elem, Self::Elem) -> Self::Elem) -> Self {
         Self::from_fn(|i| f(self.element(i), other.element(i)))
+    }
+
+    /// The remainder of truncated division, which is exact.
+    #[inline(always)]
+    fn remainder(self, other: Self) -> Self {
+        self.zip(other, |a, b| a % b)
+    }
+
+    /// 10 to an integral power that is not negative.
+    #[inline(always)]
+    fn power_of_ten(self) -> Self {
+        self.map(Element::power_of_ten)
     }
 
     #[inline(always)]

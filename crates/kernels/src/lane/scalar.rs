@@ -26,6 +26,11 @@ macro_rules! one_element {
             fn from_f64(x: f64) -> Self {
                 x as $float
             }
+
+            #[inline(always)]
+            fn power_of_ten(self) -> Self {
+                (10 as $float).powi(self as i32)
+            }
         }
 
         impl Bits for Wrapping<$bits> {

@@ -7,7 +7,7 @@ use half::{bf16, f16};
 use zerostride_kernels::{Chain, ChainOperand, Isa, Link, Slot, Stores, cast_kernel, fence, map_kernel};
 use zerostride_ops::{Class, DType, Op, Typed};
 
-const REAL: [DType; 13] = [
+pub(super) const REAL: [DType; 13] = [
     DType::Bool,
     DType::U8,
     DType::U16,
@@ -34,7 +34,7 @@ impl Random {
     }
 
     /// Elements of a dtype: ordinary ones, any bits, and those at the ends of the range.
-    fn elements(&mut self, dtype: DType, len: usize) -> Vec<u8> {
+    pub(super) fn elements(&mut self, dtype: DType, len: usize) -> Vec<u8> {
         const ENDS: [f64; 16] = [
             0.0,
             -0.0,
@@ -138,6 +138,8 @@ pub(super) fn is_nan(bytes: &[u8], dtype: DType) -> bool {
 }
 
 pub(super) fn assert_same(got: &[u8], want: &[u8], dtype: DType, what: impl Fn() -> String) {
+    // Parts of complex numbers are compared each by itself.
+    let dtype = dtype.to_real();
     let size = dtype.item_size();
     for (i, (got, want)) in got.chunks(size).zip(want.chunks(size)).enumerate() {
         let same = got == want || is_nan(got, dtype) && is_nan(want, dtype);
@@ -249,7 +251,7 @@ pub(super) fn aligned(elements: &[u8]) -> Vec<u128> {
 }
 
 /// The elements that the block kernel gives.
-fn converted(elements: &[u8], from: DType, to: DType) -> Vec<u8> {
+pub(super) fn converted(elements: &[u8], from: DType, to: DType) -> Vec<u8> {
     let bytes = elements.len() / from.item_size() * to.item_size();
     let (from_words, mut to_words) = (aligned(elements), vec![0u128; bytes.div_ceil(16)]);
     let out: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut to_words)[..bytes];

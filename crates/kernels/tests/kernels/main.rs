@@ -9,5 +9,6 @@ mod pairwise;
 mod processors;
 mod products;
 mod quotients;
+mod record;
 mod reduce;
 mod rows;
