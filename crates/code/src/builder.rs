@@ -52,11 +52,26 @@ impl Builder {
 
     /// An operation on one value.
     pub fn unary(&mut self, unary: Unary, a: Value) -> Value {
+        if let (Unary::Not, Type::Mask, Some(bit)) = (unary, self.ty(a), self.known_bits(a)) {
+            return self.constant(Type::Mask, bit ^ 1);
+        }
         self.push(self.ty(a), Operation::Unary(unary, a))
     }
 
     /// An operation on two values of one type.
     pub fn binary(&mut self, binary: Binary, a: Value, b: Value) -> Value {
+        if self.ty(a) == Type::Mask {
+            // Where one is known, so is the result, or it is the other one or its opposite.
+            let known = [(a, b), (b, a)].into_iter().find_map(|(a, b)| Some((self.known_bits(a)?, a, b)));
+            match (binary, known) {
+                (Binary::And, Some((0, known, _))) | (Binary::Or, Some((1, known, _))) => return known,
+                (Binary::And, Some((1, _, other))) | (Binary::Or | Binary::Xor, Some((0, _, other))) => {
+                    return other;
+                }
+                (Binary::Xor, Some((_, _, other))) => return self.unary(Unary::Not, other),
+                _ => {}
+            }
+        }
         self.push(self.ty(a), Operation::Binary(binary, a, b))
     }
 
@@ -72,7 +87,12 @@ impl Builder {
 
     /// `yes` where the mask holds, `no` elsewhere.
     pub fn select(&mut self, mask: Value, yes: Value, no: Value) -> Value {
-        if yes == no { yes } else { self.push(self.ty(yes), Operation::Select(mask, yes, no)) }
+        match self.known_bits(mask) {
+            _ if yes == no => yes,
+            Some(0) => no,
+            Some(_) => yes,
+            None => self.push(self.ty(yes), Operation::Select(mask, yes, no)),
+        }
     }
 
     /// The nearest value of another type; words are read with a sign.
@@ -221,5 +241,27 @@ impl Builder {
             }
         }
         needed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_that_are_known_leave_no_instruction() {
+        let mut builder = Builder::new();
+        let x = builder.input(Type::W8);
+        let mask = builder.compare(Compare::Eq, x, x);
+        let [never, always] = [0, 1].map(|bit| builder.constant(Type::Mask, bit));
+        assert_eq!(builder.unary(Unary::Not, never), always);
+        assert_eq!(builder.binary(Binary::And, mask, never), never);
+        assert_eq!(builder.binary(Binary::And, always, mask), mask);
+        assert_eq!(builder.binary(Binary::Or, mask, always), always);
+        assert_eq!(builder.binary(Binary::Or, never, mask), mask);
+        assert_eq!(builder.binary(Binary::Xor, mask, never), mask);
+        assert_eq!(builder.binary(Binary::Xor, always, mask), builder.unary(Unary::Not, mask));
+        assert_eq!(builder.select(always, x, mask), x);
+        assert_eq!(builder.select(never, mask, x), x);
     }
 }

@@ -5,7 +5,7 @@ Run: `python short.py`. Prints each polynomial as a Rust constant, as `trig_spec
 
 from mpmath import mp, mpf
 
-from trig_special import fit
+from trig_special import erfinv_of_logarithm, fit
 
 HALF = mp.log(2) / 2 * mpf("1.0001")
 
@@ -46,3 +46,7 @@ if __name__ == "__main__":
     fit_ratio("COSH", in_square(mp.cosh), 0, HALF**2, 3)
     fit_ratio("ATAN", in_square(ratio(mp.atan)), mpf("1e-30"), 1, 11)
     fit_ratio("ASIN", in_square(ratio(mp.asin)), mpf("1e-30"), mpf("0.25"), 8)
+    # The largest f32 below 1 has the logarithm -15.95.
+    middle = mpf("3.25")
+    fit_ratio("ERFINV", lambda s: erfinv_of_logarithm(s + 3), -3, 3, 16)
+    fit_ratio("ERFINV_NEAR_1", lambda s: erfinv_of_logarithm((s + middle) ** 2), mp.sqrt(6) - middle, mpf("0.75"), 13)

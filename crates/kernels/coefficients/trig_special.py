@@ -192,33 +192,35 @@ def erfc():
     fit("ERFCX", f, lambda q: 1 / f(q), at(ERFC_FROM), at(mpf(28)), 21, pairs=3)
 
 
+def erfinv_of_logarithm(w):
+    """erfinv(x) / x for w = -log(1 - x^2)."""
+    # x close to 1: solve erfc(y) = 1 - x with Newton from an asymptotic start.
+    if w == 0:
+        return mp.sqrt(mp.pi) / 2
+    one_minus_square = mp.exp(-w)
+    x = mp.sqrt(1 - one_minus_square)
+    complement = one_minus_square / (1 + x)
+    y = mp.sqrt(w) * mpf("0.85") if w > 1 else x * mp.sqrt(mp.pi) / 2
+    for _ in range(60):
+        if complement < mpf("0.1"):
+            # Newton on the logarithm converges from anywhere in the tail.
+            e = mp.erfc(y)
+            step = (mp.log(e) - mp.log(complement)) * e / (2 / mp.sqrt(mp.pi) * mp.exp(-y * y))
+        else:
+            step = (mp.erfc(y) - complement) / (2 / mp.sqrt(mp.pi) * mp.exp(-y * y))
+        y += step
+        if abs(step) < abs(y) * mpf(10) ** -75:
+            break
+    return y / x
+
+
 def erfinv():
     # erfinv(x) / x as a polynomial in w = -log(1 - x^2) below W, in sqrt(w) above.
-    def from_w(w):
-        # x close to 1: solve erfc(y) = 1 - x with Newton from an asymptotic start.
-        if w == 0:
-            return mp.sqrt(mp.pi) / 2
-        one_minus_square = mp.exp(-w)
-        x = mp.sqrt(1 - one_minus_square)
-        complement = one_minus_square / (1 + x)
-        y = mp.sqrt(w) * mpf("0.85") if w > 1 else x * mp.sqrt(mp.pi) / 2
-        for _ in range(60):
-            if complement < mpf("0.1"):
-                # Newton on the logarithm converges from anywhere in the tail.
-                e = mp.erfc(y)
-                step = (mp.log(e) - mp.log(complement)) * e / (2 / mp.sqrt(mp.pi) * mp.exp(-y * y))
-            else:
-                step = (mp.erfc(y) - complement) / (2 / mp.sqrt(mp.pi) * mp.exp(-y * y))
-            y += step
-            if abs(step) < abs(y) * mpf(10) ** -75:
-                break
-        return y / x
-
     def centre(s):
-        return from_w(s + 3)
+        return erfinv_of_logarithm(s + 3)
 
     def tail(at):
-        return lambda s: from_w((s + at) ** 2)
+        return lambda s: erfinv_of_logarithm((s + at) ** 2)
 
     fit("ERFINV_CENTRE", centre, lambda s: 1 / centre(s), -3, 3, 23, pairs=3)
     near, far = mpf("3.25"), mpf(5)

@@ -55,7 +55,8 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Index> {
         let tensor = nested::tensor(object, dtype)?;
         // As NumPy's integers, whatever their width, those of a list are indices.
         let is_int = tensor.dtype().category() == Category::Int;
-        return if is_int { tensor.to_dtype(DType::I64).map_err(raise) } else { Ok(tensor) }.map(Index::Tensor);
+        return if is_int { tensor.to_dtype(DType::I64).map_err(raise) } else { Ok(tensor) }
+            .map(Index::Tensor);
     }
     Err(PyIndexError::new_err(format!(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})",

@@ -65,6 +65,7 @@ fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(batch::_mapped, module)?)?;
     module.add_function(wrap_pyfunction!(explain::explain, module)?)?;
     module.add_function(wrap_pyfunction!(eye::_eye, module)?)?;
+    module.add_function(wrap_pyfunction!(eye::_eye_sees_every, module)?)?;
     module.add_function(wrap_pyfunction!(memory::rebuild, module)?)?;
     module.add_function(wrap_pyfunction!(outline::_settled, module)?)?;
     module.add_function(wrap_pyfunction!(outline::_step, module)?)?;

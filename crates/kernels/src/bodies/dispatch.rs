@@ -8,7 +8,8 @@ use zerostride_ops::{Op, for_each_op};
 use super::boolean;
 use super::complex::{self, Part};
 use super::float::{self, Floats};
-use super::integer::{self, Integer};
+use super::integer::{self, Whole};
+use crate::lane::Mask;
 
 /// A body of `N` operands, known by its type. It is inlined wherever it is called, so that it has the
 /// caller's instruction set, and is no value, so that a plain function can be made of it.
@@ -20,16 +21,16 @@ pub(crate) trait Body<const N: usize, A>: 'static {
 }
 
 /// A visitor of bodies on bool.
-pub(crate) trait VisitBoolean: Sized {
+pub(crate) trait VisitBoolean<M: Mask>: Sized {
     type Output;
-    fn value<B: Body<N, bool, Result = bool>, const N: usize>(self) -> Self::Output;
+    fn value<B: Body<N, M, Result = M>, const N: usize>(self) -> Self::Output;
 }
 
-/// A visitor of bodies on an integer type.
-pub(crate) trait VisitInteger<T: Integer>: Sized {
+/// A visitor of bodies on integers.
+pub(crate) trait VisitInteger<T: Whole>: Sized {
     type Output;
     fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Self::Output;
-    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Self::Output;
+    fn test<B: Body<N, T, Result = T::Mask>, const N: usize>(self) -> Self::Output;
 }
 
 /// A visitor of bodies on a lane of floats.
@@ -66,17 +67,17 @@ macro_rules! row {
     (boolean $domain:ident float      $($rest:tt)*) => { None };
     (boolean $domain:ident float_real $($rest:tt)*) => { None };
     (boolean $domain:ident double     $($rest:tt)*) => { None };
-    (boolean any           $rule:ident $($rest:tt)*) => { row!(@body value    [bool] [] bool; boolean $($rest)*) };
-    (boolean real          $rule:ident $($rest:tt)*) => { row!(@body value    [bool] [] bool; boolean $($rest)*) };
-    (boolean integral      $rule:ident $($rest:tt)*) => { row!(@body value    [bool] [] bool; boolean $($rest)*) };
+    (boolean any           $rule:ident $($rest:tt)*) => { row!(@body value    [T] [T: Mask] T; boolean $($rest)*) };
+    (boolean real          $rule:ident $($rest:tt)*) => { row!(@body value    [T] [T: Mask] T; boolean $($rest)*) };
+    (boolean integral      $rule:ident $($rest:tt)*) => { row!(@body value    [T] [T: Mask] T; boolean $($rest)*) };
     (boolean $domain:ident $rule:ident $($rest:tt)*) => { None };
     (integer $domain:ident float      $($rest:tt)*) => { None };
     (integer $domain:ident float_real $($rest:tt)*) => { None };
     (integer floats        $rule:ident $($rest:tt)*) => { None };
     (integer inexact       $rule:ident $($rest:tt)*) => { None };
     (integer complexes     $rule:ident $($rest:tt)*) => { None };
-    (integer $domain:ident bool       $($rest:tt)*) => { row!(@body test      [T] [T: Integer] bool; integer $($rest)*) };
-    (integer $domain:ident $rule:ident $($rest:tt)*) => { row!(@body value    [T] [T: Integer] T; integer $($rest)*) };
+    (integer $domain:ident bool       $($rest:tt)*) => { row!(@body test      [T] [T: Whole] T::Mask; integer $($rest)*) };
+    (integer $domain:ident $rule:ident $($rest:tt)*) => { row!(@body value    [T] [T: Whole] T; integer $($rest)*) };
     (float   integral      $rule:ident $($rest:tt)*) => { None };
     (float   integer       $rule:ident $($rest:tt)*) => { None };
     (float   complexes     $rule:ident $($rest:tt)*) => { None };
@@ -100,11 +101,11 @@ macro_rules! row {
     (@body $method:ident [$a:ty] [$($bound:tt)*] $result:ty; $kind:ident $visitor:ident binary $body:ident $op:ident) => {
         row!(@impl $method [$a] [$($bound)*] $result; $visitor $op 2, [a, b] $kind::$body(a, b))
     };
-    (@body $method:ident [bool] [] $result:ty; $kind:ident $visitor:ident nary $body:ident $op:ident) => {
-        row!(@impl $method [bool] [] $result; $visitor $op { arity($kind::$body) }, operands $kind::$body(operands))
+    (@body $method:ident [$a:ty] [T: Mask] $result:ty; $kind:ident $visitor:ident nary $body:ident $op:ident) => {
+        row!(@impl $method [$a] [T: Mask] $result; $visitor $op { arity($kind::$body::<bool>) }, operands $kind::$body(operands))
     };
-    (@body $method:ident [$a:ty] [T: Integer] $result:ty; $kind:ident $visitor:ident nary $body:ident $op:ident) => {
-        row!(@impl $method [$a] [T: Integer] $result; $visitor $op { arity($kind::$body::<u8>) }, operands $kind::$body(operands))
+    (@body $method:ident [$a:ty] [T: Whole] $result:ty; $kind:ident $visitor:ident nary $body:ident $op:ident) => {
+        row!(@impl $method [$a] [T: Whole] $result; $visitor $op { arity($kind::$body::<u8>) }, operands $kind::$body(operands))
     };
     (@body $method:ident [$a:ty] [T: Floats] $result:ty; $kind:ident $visitor:ident nary $body:ident $op:ident) => {
         row!(@impl $method [$a] [T: Floats] $result; $visitor $op { arity($kind::$body::<f32>) }, operands $kind::$body(operands))
@@ -152,12 +153,12 @@ for_each_op!(
     define_kind,
     /// What the visitor makes of the operation's body on bool; `None` outside the operation's domain, as for
     /// the others.
-    boolean [] [VisitBoolean]
+    boolean [T: Mask,] [VisitBoolean<T>]
 );
 for_each_op!(
     define_kind,
     /// What the visitor makes of the operation's body on integers.
-    integer [T: Integer,] [VisitInteger<T>]
+    integer [T: Whole,] [VisitInteger<T>]
 );
 for_each_op!(
     define_kind,

@@ -1,32 +1,9 @@
 //! Owns the bodies on floats, each written once over lanes: for one element and for whole registers. f16 and
 //! bf16 compute in f32 and round once after each operation, as PyTorch does; the exceptions are in `half.rs`.
 
-use std::ops::Rem;
-
-use crate::lane::{Bits, Element, Mask};
-use crate::math::{self, Real};
-
-/// A lane of `f32` or `f64`.
-pub(crate) trait Floats: Real<Elem: ScalarFloat> {}
-
-impl<V: Real<Elem: ScalarFloat>> Floats for V {}
-
-/// Functions that no register has, and that are applied to one element at a time.
-pub(crate) trait ScalarFloat: Element + Rem<Output = Self> {
-    /// 10 to an integral power, correctly rounded for the powers that fit.
-    fn power_of_ten(self) -> Self;
-}
-
-macro_rules! numbers {
-    ($($type:ident)*) => {
-        $(impl ScalarFloat for $type {
-            #[inline(always)]
-            fn power_of_ten(self) -> Self { (10 as $type).powi(self as i32) }
-        })*
-    };
-}
-
-numbers!(f32 f64);
+use crate::lane::{Bits, Element, rare};
+use crate::math;
+pub(crate) use crate::math::Real as Floats;
 
 /// Operations that are one function of `math`.
 macro_rules! functions {
@@ -158,14 +135,13 @@ pub(crate) fn fmod<V: Floats>(a: V, b: V) -> V {
     // Without registers, truncation and fused multiply-add are function calls, which take longer than a
     // bit-by-bit division.
     if V::LEN == 1 {
-        return a.zip(b, |a, b| a % b);
+        return a.remainder(b);
     }
     let (rest, is_known) = short_remainder(a, b);
-    if !(!is_known).any() {
-        return rest;
-    }
-    let (long, by) = (V::select(is_known, one(), a), V::select(is_known, one(), b));
-    V::select(is_known, rest, long.zip(by, |a, b| a % b))
+    rare!(!is_known, rest, {
+        let (long, by) = (V::select(is_known, one(), a), V::select(is_known, one(), b));
+        long.remainder(by)
+    })
 }
 
 /// Whether a remainder is not 0 and its sign is not the divisor's.
@@ -234,7 +210,7 @@ pub(crate) fn nan_to_num<V: Floats>([a, nan, posinf, neginf]: [V; 4]) -> V {
 /// Scaled by a power of ten, rounded half to even and scaled back.
 #[inline(always)]
 pub(crate) fn round_decimals<V: Floats>([a, decimals]: [V; 2]) -> V {
-    let scale = decimals.abs().map(ScalarFloat::power_of_ten);
+    let scale = decimals.abs().power_of_ten();
     let (left, right) = ((a / scale).round_ties_even() * scale, (a * scale).round_ties_even() / scale);
     V::select(decimals.lt(zero()), left, right)
 }

@@ -3,51 +3,66 @@
 use zerostride_ops::{DType, Element, Op};
 
 use super::division::Quotient;
+use crate::lane::{Mask, Select, rare};
 
-/// What the bodies need of an integer type.
-pub(crate) trait Integer: Element + Ord + Quotient {
-    const ZERO: Self;
-    const ONE: Self;
+/// Integers that bodies compute on: one, or one of a code that is recorded.
+pub(crate) trait Whole: Copy + Select<<Self as Whole>::Mask> {
+    type Mask: Mask;
     const BITS: u32;
+    /// The low bits of `x`.
+    fn splat(x: i64) -> Self;
+    fn eq(self, other: Self) -> Self::Mask;
+    fn lt(self, other: Self) -> Self::Mask;
     fn wrapping_add(self, other: Self) -> Self;
     fn wrapping_sub(self, other: Self) -> Self;
     fn wrapping_mul(self, other: Self) -> Self;
-    fn wrapping_neg(self) -> Self;
-    /// The magnitude; the smallest integer stays as it is.
-    fn wrapping_abs(self) -> Self;
-    /// The remainder of truncated division, by the processor's instruction; MIN % -1 = 0.
-    fn wrapping_rem(self, other: Self) -> Self;
     fn not(self) -> Self;
     fn and(self, other: Self) -> Self;
     fn or(self, other: Self) -> Self;
     fn xor(self, other: Self) -> Self;
-    fn is_negative(self) -> bool;
-    /// The count as a u32, `None` outside 0..BITS.
-    fn shift_count(self) -> Option<u32>;
-    /// `count < BITS`.
-    fn shl(self, count: u32) -> Self;
-    /// `count < BITS`; keeps the sign.
-    fn shr(self, count: u32) -> Self;
+    fn is_negative(self) -> Self::Mask;
+    /// Whether it is from 0 to BITS - 1.
+    fn is_shift_count(self) -> Self::Mask;
+    /// Unspecified unless `count` is a shift count.
+    fn shl(self, count: Self) -> Self;
+    /// The same; keeps the sign.
+    fn shr(self, count: Self) -> Self;
+    /// Truncated; MIN / -1 = MIN. Unspecified where the divisor is 0.
+    fn quotient(self, divisor: Self) -> Self;
+    /// Euclid's algorithm on magnitudes. The smallest integer has none, so its result may be negative.
+    fn gcd(self, other: Self) -> Self;
+    /// Wraps; the exponent is read without a sign.
+    fn power(self, exponent: Self) -> Self;
+}
+
+/// An integer type.
+pub(crate) trait Integer: Whole<Mask = bool> + Element + Ord {
+    const ZERO: Self;
+    const ONE: Self;
 }
 
 macro_rules! integers {
-    ($($type:ty: $signed:tt;)*) => {
-        $(impl Integer for $type {
-            const ZERO: Self = 0;
-            const ONE: Self = 1;
+    ($($type:ty, $unsigned:ty: $signed:tt;)*) => {
+        $(impl Select<bool> for $type {
+            #[inline(always)]
+            fn select(mask: bool, yes: Self, no: Self) -> Self { if mask { yes } else { no } }
+        }
+
+        impl Whole for $type {
+            type Mask = bool;
             const BITS: u32 = <$type>::BITS;
+            #[inline(always)]
+            fn splat(x: i64) -> Self { x as $type }
+            #[inline(always)]
+            fn eq(self, other: Self) -> bool { self == other }
+            #[inline(always)]
+            fn lt(self, other: Self) -> bool { self < other }
             #[inline(always)]
             fn wrapping_add(self, other: Self) -> Self { <$type>::wrapping_add(self, other) }
             #[inline(always)]
             fn wrapping_sub(self, other: Self) -> Self { <$type>::wrapping_sub(self, other) }
             #[inline(always)]
             fn wrapping_mul(self, other: Self) -> Self { <$type>::wrapping_mul(self, other) }
-            #[inline(always)]
-            fn wrapping_neg(self) -> Self { <$type>::wrapping_neg(self) }
-            #[inline(always)]
-            fn wrapping_abs(self) -> Self { if self.is_negative() { <$type>::wrapping_neg(self) } else { self } }
-            #[inline(always)]
-            fn wrapping_rem(self, other: Self) -> Self { <$type>::wrapping_rem(self, other) }
             #[inline(always)]
             fn not(self) -> Self { !self }
             #[inline(always)]
@@ -59,13 +74,39 @@ macro_rules! integers {
             #[inline(always)]
             fn is_negative(self) -> bool { integers!(@negative $signed self) }
             #[inline(always)]
-            fn shift_count(self) -> Option<u32> {
-                u32::try_from(self).ok().filter(|&count| count < <$type>::BITS)
+            fn is_shift_count(self) -> bool { (self as $unsigned) < <$type>::BITS as $unsigned }
+            #[inline(always)]
+            fn shl(self, count: Self) -> Self { self.wrapping_shl(count as u32) }
+            #[inline(always)]
+            fn shr(self, count: Self) -> Self { self.wrapping_shr(count as u32) }
+            #[inline(always)]
+            fn quotient(self, divisor: Self) -> Self { Quotient::quotient(self, divisor) }
+            #[inline(always)]
+            fn gcd(self, other: Self) -> Self {
+                let (mut a, mut b) = (abs(self), abs(other));
+                while a != 0 {
+                    // By the processor's instruction; MIN % -1 = 0.
+                    (a, b) = (b.wrapping_rem(a), a);
+                }
+                b
             }
             #[inline(always)]
-            fn shl(self, count: u32) -> Self { self << count }
-            #[inline(always)]
-            fn shr(self, count: u32) -> Self { self >> count }
+            fn power(self, exponent: Self) -> Self {
+                let (mut base, mut exponent, mut power) = (self, exponent as $unsigned, 1);
+                while exponent != 0 {
+                    if exponent & 1 == 1 {
+                        power = <$type>::wrapping_mul(power, base);
+                    }
+                    base = <$type>::wrapping_mul(base, base);
+                    exponent >>= 1;
+                }
+                power
+            }
+        }
+
+        impl Integer for $type {
+            const ZERO: Self = 0;
+            const ONE: Self = 1;
         })*
     };
     (@negative signed $value:expr) => { $value < 0 };
@@ -73,8 +114,8 @@ macro_rules! integers {
 }
 
 integers! {
-    u8: unsigned; u16: unsigned; u32: unsigned; u64: unsigned;
-    i8: signed; i16: signed; i32: signed; i64: signed;
+    u8, u8: unsigned; u16, u16: unsigned; u32, u32: unsigned; u64, u64: unsigned;
+    i8, u8: signed; i16, u16: signed; i32, u32: signed; i64, u64: signed;
 }
 
 /// Whether the operation fails where its second operand is zero.
@@ -138,175 +179,118 @@ pub(crate) const fn serving(op: Op, dtype: DType) -> DType {
 macro_rules! bodies {
     ($($name:ident($($arg:ident),+) -> $result:ty => $body:expr;)*) => {
         $(#[inline(always)]
-        pub(crate) fn $name<T: Integer>($($arg: T),+) -> $result { $body })*
+        pub(crate) fn $name<T: Whole>($($arg: T),+) -> $result { $body })*
     };
 }
 
 bodies! {
-    abs(a) -> T => a.wrapping_abs();
+    abs(a) -> T => T::select(a.is_negative(), neg(a), a);
     bitwise_not(a) -> T => a.not();
     ceil(a) -> T => a;
     conj_physical(a) -> T => a;
     floor(a) -> T => a;
-    isfinite(_a) -> bool => true;
-    isinf(_a) -> bool => false;
-    isnan(_a) -> bool => false;
-    isneginf(_a) -> bool => false;
-    isposinf(_a) -> bool => false;
-    logical_not(a) -> bool => a == T::ZERO;
-    neg(a) -> T => a.wrapping_neg();
+    isfinite(a) -> T::Mask => a.eq(a);
+    isinf(a) -> T::Mask => !a.eq(a);
+    isnan(a) -> T::Mask => !a.eq(a);
+    isneginf(a) -> T::Mask => !a.eq(a);
+    isposinf(a) -> T::Mask => !a.eq(a);
+    logical_not(a) -> T::Mask => a.eq(zero());
+    neg(a) -> T => zero::<T>().wrapping_sub(a);
     positive(a) -> T => a;
     real(a) -> T => a;
-    relu(a) -> T => a.max(T::ZERO);
+    relu(a) -> T => T::select(a.is_negative(), zero(), a);
     round(a) -> T => a;
     sgn(a) -> T => sign(a);
-    signbit(a) -> bool => a.is_negative();
+    // -1, 0 or 1.
+    sign(a) -> T => T::select(a.eq(zero()), a, T::select(a.is_negative(), T::splat(-1), T::splat(1)));
+    signbit(a) -> T::Mask => a.is_negative();
     square(a) -> T => a.wrapping_mul(a);
     trunc(a) -> T => a;
 
     add(a, b) -> T => a.wrapping_add(b);
     bitwise_and(a, b) -> T => a.and(b);
-    bitwise_left_shift(a, b) -> T => b.shift_count().map_or(T::ZERO, |count| a.shl(count));
+    bitwise_left_shift(a, b) -> T => T::select(b.is_shift_count(), a.shl(b), zero());
     bitwise_or(a, b) -> T => a.or(b);
+    // A count outside the width shifts every bit out: the sign is left.
+    bitwise_right_shift(a, b) -> T => {
+        let sign = T::select(a.is_negative(), T::splat(-1), zero());
+        T::select(b.is_shift_count(), a.shr(b), sign)
+    };
     bitwise_xor(a, b) -> T => a.xor(b);
-    eq(a, b) -> bool => a == b;
-    fmax(a, b) -> T => a.max(b);
-    fmin(a, b) -> T => a.min(b);
-    ge(a, b) -> bool => a >= b;
-    gt(a, b) -> bool => a > b;
-    le(a, b) -> bool => a <= b;
-    logical_and(a, b) -> bool => a != T::ZERO && b != T::ZERO;
-    logical_or(a, b) -> bool => a != T::ZERO || b != T::ZERO;
-    logical_xor(a, b) -> bool => (a != T::ZERO) != (b != T::ZERO);
-    lt(a, b) -> bool => a < b;
-    maximum(a, b) -> T => a.max(b);
-    minimum(a, b) -> T => a.min(b);
+    div_trunc(a, b) -> T => a.quotient(b);
+    eq(a, b) -> T::Mask => a.eq(b);
+    // Rounded down: the truncated quotient, less 1 where the remainder's sign is not the divisor's.
+    floor_divide(a, b) -> T => {
+        let (quotient, remainder) = divided(a, b);
+        T::select(against(remainder, b), quotient.wrapping_sub(T::splat(1)), quotient)
+    };
+    fmax(a, b) -> T => maximum(a, b);
+    fmin(a, b) -> T => minimum(a, b);
+    // The remainder of `div_trunc`: it has the sign of `a`.
+    fmod(a, b) -> T => divided(a, b).1;
+    gcd(a, b) -> T => a.gcd(b);
+    ge(a, b) -> T::Mask => !a.lt(b);
+    gt(a, b) -> T::Mask => b.lt(a);
+    heaviside(a, values) -> T => {
+        T::select(a.eq(zero()), values, T::select(a.is_negative(), zero(), T::splat(1)))
+    };
+    // Divides first, so that only a result too large wraps. Its sign is dropped before the product wraps if C
+    // would multiply in a wider type, and after it otherwise.
+    lcm(a, b) -> T => {
+        let divisor = a.gcd(b);
+        let factor = a.quotient(divisor);
+        let product =
+            if T::BITS < 32 { abs(factor).wrapping_mul(abs(b)) } else { abs(factor.wrapping_mul(b)) };
+        T::select(divisor.eq(zero()), zero(), product)
+    };
+    le(a, b) -> T::Mask => !b.lt(a);
+    logical_and(a, b) -> T::Mask => !(a.eq(zero()) | b.eq(zero()));
+    logical_or(a, b) -> T::Mask => !(a.eq(zero()) & b.eq(zero()));
+    logical_xor(a, b) -> T::Mask => a.eq(zero()) ^ b.eq(zero());
+    lt(a, b) -> T::Mask => a.lt(b);
+    maximum(a, b) -> T => T::select(b.lt(a), a, b);
+    minimum(a, b) -> T => T::select(b.lt(a), b, a);
     mul(a, b) -> T => a.wrapping_mul(b);
-    ne(a, b) -> bool => a != b;
+    ne(a, b) -> T::Mask => !a.eq(b);
+    // A negative exponent gives 0 except for the bases 1 and -1.
+    pow(base, exponent) -> T => rare!(exponent.is_negative(), base.power(exponent), {
+        let (one, minus_one) = (T::splat(1), T::splat(-1));
+        let is_even = exponent.and(one).eq(zero());
+        let is_one = base.eq(one) | (base.eq(minus_one) & is_even);
+        T::select(is_one, one, T::select(base.eq(minus_one), minus_one, zero()))
+    });
+    // The remainder of `floor_divide`: it has the sign of the divisor.
+    remainder(a, b) -> T => {
+        let remainder = fmod(a, b);
+        T::select(against(remainder, b), remainder.wrapping_add(b), remainder)
+    };
     sub(a, b) -> T => a.wrapping_sub(b);
 }
 
-/// A count outside the width shifts every bit out: the sign is left.
 #[inline(always)]
-pub(crate) fn bitwise_right_shift<T: Integer>(a: T, b: T) -> T {
-    match b.shift_count() {
-        Some(count) => a.shr(count),
-        None if a.is_negative() => T::ZERO.not(),
-        None => T::ZERO,
-    }
-}
-
-#[inline(always)]
-pub(crate) fn sign<T: Integer>(a: T) -> T {
-    match a {
-        a if a == T::ZERO => T::ZERO,
-        a if a.is_negative() => T::ZERO.not(),
-        _ => T::ONE,
-    }
-}
-
-#[inline(always)]
-pub(crate) fn div_trunc<T: Integer>(a: T, b: T) -> T {
-    a.quotient(b)
-}
-
-/// The remainder of `div_trunc`: it has the sign of `a`.
-#[inline(always)]
-pub(crate) fn fmod<T: Integer>(a: T, b: T) -> T {
-    divided(a, b).1
+fn zero<T: Whole>() -> T {
+    T::splat(0)
 }
 
 /// The truncated quotient and its remainder.
 #[inline(always)]
-fn divided<T: Integer>(a: T, b: T) -> (T, T) {
+fn divided<T: Whole>(a: T, b: T) -> (T, T) {
     let quotient = a.quotient(b);
     (quotient, a.wrapping_sub(quotient.wrapping_mul(b)))
 }
 
 /// Whether a remainder is not 0 and its sign is not the divisor's.
 #[inline(always)]
-fn against<T: Integer>(remainder: T, divisor: T) -> bool {
-    remainder != T::ZERO && remainder.is_negative() != divisor.is_negative()
-}
-
-/// Rounded down: the truncated quotient, less 1 where the remainder's sign is not the divisor's.
-#[inline(always)]
-pub(crate) fn floor_divide<T: Integer>(a: T, b: T) -> T {
-    let (quotient, remainder) = divided(a, b);
-    if against(remainder, b) { quotient.wrapping_sub(T::ONE) } else { quotient }
-}
-
-/// The remainder of `floor_divide`: it has the sign of the divisor.
-#[inline(always)]
-pub(crate) fn remainder<T: Integer>(a: T, b: T) -> T {
-    let remainder = fmod(a, b);
-    if against(remainder, b) { remainder.wrapping_add(b) } else { remainder }
-}
-
-/// Euclid's algorithm on magnitudes. The smallest integer has no magnitude, so its result may be negative.
-#[inline(always)]
-pub(crate) fn gcd<T: Integer>(a: T, b: T) -> T {
-    let (mut a, mut b) = (a.wrapping_abs(), b.wrapping_abs());
-    while a != T::ZERO {
-        (a, b) = (b.wrapping_rem(a), a);
-    }
-    b
-}
-
-/// Divides first, so that only a result too large wraps. Its sign is dropped before the product wraps if C
-/// would multiply in a wider type, and after it otherwise.
-#[inline(always)]
-pub(crate) fn lcm<T: Integer>(a: T, b: T) -> T {
-    let divisor = gcd(a, b);
-    if divisor == T::ZERO {
-        return T::ZERO;
-    }
-    let factor = a.quotient(divisor);
-    if T::BITS < 32 {
-        factor.wrapping_abs().wrapping_mul(b.wrapping_abs())
-    } else {
-        factor.wrapping_mul(b).wrapping_abs()
-    }
+fn against<T: Whole>(remainder: T, divisor: T) -> T::Mask {
+    !remainder.eq(zero()) & (remainder.is_negative() ^ divisor.is_negative())
 }
 
 #[inline(always)]
-pub(crate) fn heaviside<T: Integer>(a: T, values: T) -> T {
-    match a {
-        a if a == T::ZERO => values,
-        a if a.is_negative() => T::ZERO,
-        _ => T::ONE,
-    }
-}
-
-/// Squares and multiplies, wrapping; a negative exponent gives 0 except for the bases 1 and -1.
-#[inline(always)]
-pub(crate) fn pow<T: Integer>(base: T, exponent: T) -> T {
-    if exponent.is_negative() {
-        let minus_one = T::ONE.wrapping_neg();
-        let odd = exponent.and(T::ONE) == T::ONE;
-        return match base {
-            base if base == T::ONE || (base == minus_one && !odd) => T::ONE,
-            base if base == minus_one => minus_one,
-            _ => T::ZERO,
-        };
-    }
-    let (mut base, mut exponent, mut power) = (base, exponent, T::ONE);
-    while exponent != T::ZERO {
-        if exponent.and(T::ONE) == T::ONE {
-            power = power.wrapping_mul(base);
-        }
-        base = base.wrapping_mul(base);
-        exponent = exponent.shr(1);
-    }
-    power
-}
-
-#[inline(always)]
-pub(crate) fn nan_to_num<T: Integer>([a, _nan, _posinf, _neginf]: [T; 4]) -> T {
+pub(crate) fn nan_to_num<T: Whole>([a, _nan, _posinf, _neginf]: [T; 4]) -> T {
     a
 }
 
 #[inline(always)]
-pub(crate) fn where_<T: Integer>([condition, a, b]: [T; 3]) -> T {
-    if condition != T::ZERO { a } else { b }
+pub(crate) fn where_<T: Whole>([condition, a, b]: [T; 3]) -> T {
+    T::select(condition.eq(zero()), b, a)
 }

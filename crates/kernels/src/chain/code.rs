@@ -7,7 +7,7 @@ use super::Slot;
 use super::float::register;
 use super::memory::Picks;
 use crate::bodies::float::Floats;
-use crate::lane::{Bits as _, Lane};
+use crate::lane::{AnyMask, Bits as _, Lane};
 
 /// Registers that hold the running value: as many as the calling conventions pass.
 pub(super) const RUN_REGISTERS: usize = 8;
@@ -295,8 +295,8 @@ pub(super) trait Set: Sized + 'static {
     /// Any bits, passed in a register by the calling convention.
     type Register: Copy + Debug;
     /// The same register as floats.
-    type F32: Floats;
-    type F64: Floats;
+    type F32: Floats<Mask: AnyMask>;
+    type F64: Floats<Mask: AnyMask>;
     /// As many registers of `f64` in one lane as hide the latency of long bodies.
     type F64s: Floats;
     const ENTRY: Entry;

@@ -13,7 +13,7 @@ use super::code::{
     HALF_REGISTERS, PREPARED_REGISTERS, Prepared, Primitive, RegisterBytes, Run, Set, Word, each,
 };
 use super::float::{lane, register};
-use crate::lane::{Bits, Element, Lane, Mask};
+use crate::lane::{AnyMask, Bits, Element, Lane};
 
 /// The running value divided by a broadcast scalar.
 pub(super) struct SplatQuotient<V>(PhantomData<V>);
@@ -23,7 +23,7 @@ pub(super) struct SplatQuotient<V>(PhantomData<V>);
 #[repr(C)]
 struct Divisor<V>(V, V, V);
 
-impl<S: Set, V: Lane> Prepared<S> for SplatQuotient<V> {
+impl<S: Set, V: Lane<Mask: AnyMask>> Prepared<S> for SplatQuotient<V> {
     #[inline(always)]
     unsafe fn prepare(splat: *mut RegisterBytes) {
         const { assert!(size_of::<Divisor<V>>() <= (1 + PREPARED_REGISTERS) * size_of::<RegisterBytes>()) };
@@ -38,7 +38,7 @@ impl<S: Set, V: Lane> Prepared<S> for SplatQuotient<V> {
     }
 }
 
-impl<S: Set, V: Lane> Primitive<S> for SplatQuotient<V> {
+impl<S: Set, V: Lane<Mask: AnyMask>> Primitive<S> for SplatQuotient<V> {
     const WORDS: usize = 1;
 
     #[inline(always)]

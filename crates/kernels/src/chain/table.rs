@@ -367,7 +367,7 @@ struct BoolPrimitives<S, T> {
     lane: PhantomData<(S, T)>,
 }
 
-impl<S: Set, T: Integer> VisitBoolean for BoolPrimitives<S, T> {
+impl<S: Set, T: Integer> VisitBoolean<bool> for BoolPrimitives<S, T> {
     type Output = Option<Function>;
 
     fn value<B: Body<N, bool, Result = bool>, const N: usize>(self) -> Option<Function> {

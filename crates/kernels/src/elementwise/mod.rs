@@ -100,7 +100,7 @@ where
     Ok(())
 }
 
-impl VisitBoolean for TileKernels<bool> {
+impl VisitBoolean<bool> for TileKernels<bool> {
     type Output = MapKernel;
 
     fn value<B: Body<N, bool, Result = bool>, const N: usize>(self) -> MapKernel {

@@ -7,7 +7,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
 use half::{bf16, f16};
 
-use super::{Bits, Lane, Mask, Pair};
+use super::{AnyMask, Bits, Lane, Pair};
 
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 const TO_ZERO: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
@@ -135,7 +135,7 @@ operators!(Mask32x8: BitAnd bitand _mm256_and_si256, BitOr bitor _mm256_or_si256
 
 unary_operators!(Mask32x8: Not not |own| _mm256_xor_si256(own, _mm256_set1_epi32(-1)));
 
-impl Mask for Mask32x8 {
+impl AnyMask for Mask32x8 {
     instructions! {
         fn any(self) -> bool { _mm256_testz_si256(self.0, self.0) == 0 }
     }
@@ -255,7 +255,7 @@ operators!(Mask64x4: BitAnd bitand _mm256_and_si256, BitOr bitor _mm256_or_si256
 
 unary_operators!(Mask64x4: Not not |own| _mm256_xor_si256(own, _mm256_set1_epi32(-1)));
 
-impl Mask for Mask64x4 {
+impl AnyMask for Mask64x4 {
     instructions! {
         fn any(self) -> bool { _mm256_testz_si256(self.0, self.0) == 0 }
     }

@@ -6,21 +6,21 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
 use half::{bf16, f16};
 
-use super::{Bits, Lane, Mask, Pair};
+use super::{AnyMask, Bits, Lane, Pair};
 
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
 const UP: i32 = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
 const TO_ZERO: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
 
-impl Mask for __mmask16 {
+impl AnyMask for __mmask16 {
     #[inline(always)]
     fn any(self) -> bool {
         self != 0
     }
 }
 
-impl Mask for __mmask8 {
+impl AnyMask for __mmask8 {
     #[inline(always)]
     fn any(self) -> bool {
         self != 0

@@ -3,7 +3,7 @@
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
-use super::{Bits, Lane, Mask};
+use super::{AnyMask, Bits, Lane};
 
 /// An operator that a group applies to each register.
 macro_rules! operator {
@@ -76,7 +76,7 @@ macro_rules! group {
         operator!($group [$($i)+] Shl shl by usize);
         operator!($group [$($i)+] Shr shr by usize);
 
-        impl<T: Mask> Mask for $group<T> {
+        impl<T: AnyMask> AnyMask for $group<T> {
             #[inline(always)]
             fn any(self) -> bool {
                 // One register after the other: LLVM turns two comparisons joined by `|` into one of a
@@ -85,7 +85,7 @@ macro_rules! group {
             }
         }
 
-        impl<T: Bits> Bits for $group<T> {
+        impl<T: Bits<Mask: AnyMask>> Bits for $group<T> {
             type Mask = $group<T::Mask>;
 
             #[inline(always)]
@@ -103,7 +103,7 @@ macro_rules! group {
             }
         }
 
-        impl<T: Lane> Lane for $group<T> {
+        impl<T: Lane<Mask: AnyMask, Wide: Lane<Mask: AnyMask>>> Lane for $group<T> {
             type Elem = T::Elem;
             type Mask = $group<T::Mask>;
             type Bits = $group<T::Bits>;

@@ -18,6 +18,7 @@ pub(crate) mod avx512;
 mod group;
 #[cfg(target_arch = "aarch64")]
 pub(crate) mod neon;
+pub(crate) mod record;
 mod scalar;
 #[cfg(test)]
 mod tests;
@@ -26,14 +27,14 @@ pub(crate) use group::Pair;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use group::Quad;
 
-use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
 use half::{bf16, f16};
 
 use crate::halves::{widen_bf16, widen_f16};
 
 /// The number format of one element of a lane.
-pub(crate) trait Element: Copy + PartialOrd + 'static {
+pub(crate) trait Element: Copy + PartialOrd + Rem<Output = Self> + 'static {
     /// Stored bits of the significand: 23 or 52.
     const SIGNIFICAND: usize;
     /// The biased exponent of 1: 127 or 1023.
@@ -49,15 +50,75 @@ pub(crate) trait Element: Copy + PartialOrd + 'static {
 
     /// `x` rounded to this format.
     fn from_f64(x: f64) -> Self;
+    /// 10 to an integral power, correctly rounded for the powers that fit.
+    fn power_of_ten(self) -> Self;
 }
 
 /// One bool per element of a lane.
 pub(crate) trait Mask:
     Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
 {
+    /// Whether [`rare!`] computes its rare way, which it then ends. Nothing else asks.
+    fn begin_rare(self) -> bool;
+    /// `slow` where the mask holds, `usual` elsewhere.
+    fn end_rare<T: Select<Self>>(self, slow: T, usual: T) -> T;
+}
+
+/// `rare!(mask, usual, slow)` is `usual`, and where the mask holds `slow`, which is only computed if it holds
+/// for some element. No other element takes it, so that bits do not depend on the neighbours in a register.
+///
+/// It is a macro because a closure would be compiled without the instruction set of its caller.
+macro_rules! rare {
+    ($mask:expr, $usual:expr, $slow:expr) => {{
+        let (mask, usual) = ($mask, $usual);
+        if $crate::lane::Mask::begin_rare(mask) {
+            $crate::lane::Mask::end_rare(mask, $slow, usual)
+        } else {
+            usual
+        }
+    }};
+}
+pub(crate) use rare;
+
+/// A mask that knows its elements. Bodies work on every [`Mask`], and cannot ask one.
+pub(crate) trait AnyMask:
+    Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
+{
     /// Whether the condition holds for some element. Only for skipping work whose result no element would
     /// select: lanes of different lengths would disagree otherwise.
     fn any(self) -> bool;
+}
+
+impl<M: AnyMask> Mask for M {
+    #[inline(always)]
+    fn begin_rare(self) -> bool {
+        self.any()
+    }
+
+    #[inline(always)]
+    fn end_rare<T: Select<M>>(self, slow: T, usual: T) -> T {
+        T::select(self, slow, usual)
+    }
+}
+
+/// Values that a mask selects from, element by element: lanes, and what is made of them.
+pub(crate) trait Select<M>: Copy {
+    /// `yes` where the mask holds, `no` elsewhere.
+    fn select(mask: M, yes: Self, no: Self) -> Self;
+}
+
+impl<V: Lane> Select<V::Mask> for V {
+    #[inline(always)]
+    fn select(mask: V::Mask, yes: V, no: V) -> V {
+        <V as Lane>::select(mask, yes, no)
+    }
+}
+
+impl<M: Copy, A: Select<M>, B: Select<M>> Select<M> for (A, B) {
+    #[inline(always)]
+    fn select(mask: M, yes: Self, no: Self) -> Self {
+        (A::select(mask, yes.0, no.0), B::select(mask, yes.1, no.1))
+    }
 }
 
 /// Unsigned integers as wide as the elements of a lane. `+` and `-` wrap, `>>` shifts zeros in, and shift
@@ -200,6 +261,18 @@ pub(crate) trait Lane:
     #[inline(always)]
     fn zip(self, other: Self, f: impl Fn(Self::Elem, Self::Elem) -> Self::Elem) -> Self {
         Self::from_fn(|i| f(self.element(i), other.element(i)))
+    }
+
+    /// The remainder of truncated division, which is exact.
+    #[inline(always)]
+    fn remainder(self, other: Self) -> Self {
+        self.zip(other, |a, b| a % b)
+    }
+
+    /// 10 to an integral power that is not negative.
+    #[inline(always)]
+    fn power_of_ten(self) -> Self {
+        self.map(Element::power_of_ten)
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@ use std::arch::aarch64::*;
 use std::mem::transmute;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
-use super::{Bits, Lane, Mask, Pair};
+use super::{AnyMask, Bits, Lane, Pair};
 
 /// 4 `f32`.
 #[derive(Clone, Copy)]
@@ -114,7 +114,7 @@ operators!(Mask32x4: BitAnd bitand vandq_u32, BitOr bitor vorrq_u32, BitXor bitx
 
 unary_operators!(Mask32x4: Not not |own| vmvnq_u32(own));
 
-impl Mask for Mask32x4 {
+impl AnyMask for Mask32x4 {
     instructions! {
         fn any(self) -> bool { vmaxvq_u32(self.0) != 0 }
     }
@@ -231,7 +231,7 @@ operators!(Mask64x2: BitAnd bitand vandq_u64, BitOr bitor vorrq_u64, BitXor bitx
 
 unary_operators!(Mask64x2: Not not |own| veorq_u64(own, vdupq_n_u64(!0)));
 
-impl Mask for Mask64x2 {
+impl AnyMask for Mask64x2 {
     instructions! {
         fn any(self) -> bool { vmaxvq_u32(vreinterpretq_u32_u64(self.0)) != 0 }
     }

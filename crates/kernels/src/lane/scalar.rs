@@ -2,9 +2,9 @@
 
 use std::num::Wrapping;
 
-use super::{Bits, Element, Lane, Mask};
+use super::{AnyMask, Bits, Element, Lane};
 
-impl Mask for bool {
+impl AnyMask for bool {
     #[inline(always)]
     fn any(self) -> bool {
         self
@@ -25,6 +25,11 @@ macro_rules! one_element {
             #[inline(always)]
             fn from_f64(x: f64) -> Self {
                 x as $float
+            }
+
+            #[inline(always)]
+            fn power_of_ten(self) -> Self {
+                (10 as $float).powi(self as i32)
             }
         }
 

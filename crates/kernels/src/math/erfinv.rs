@@ -6,7 +6,8 @@
 use super::dw::{Dw, two_prod};
 use super::horner::Polynomial;
 use super::log::Logarithm;
-use crate::lane::Lane;
+use super::{is_short, short};
+use crate::lane::{Element, Lane};
 
 /// erfinv(x) / x as a polynomial in w - 3, for w to 6.
 const CENTRE: Polynomial<3, 21> = Polynomial {
@@ -97,9 +98,13 @@ const FAR: Polynomial<3, 17> = Polynomial {
 /// The inverse of the error function; infinite at ±1, NaN beyond.
 #[inline(always)]
 pub(crate) fn erfinv<V: Lane>(x: V) -> V {
-    V::narrow(inverse(x.widen()))
+    let (size, one) = (x.abs(), V::num(1.0));
+    let end = V::select(size.eq(one), V::splat(V::Elem::INFINITY).mul_sign(x), V::splat(V::Elem::NAN));
+    let inner = if is_short::<V>() { short::erfinv(x.widen()) } else { inverse(x.widen()) };
+    V::select(size.lt(one), V::narrow(inner), end)
 }
 
+/// The same for |x| < 1.
 #[inline(always)]
 fn inverse<W: Lane<Elem = f64>>(x: W) -> W {
     let one = W::num(1.0);
@@ -108,9 +113,8 @@ fn inverse<W: Lane<Elem = f64>>(x: W) -> W {
     let root = Dw::select(w.hi.gt(one), w, one.into()).sqrt();
     let far = Dw::select(root.hi.gt(W::num(4.0)), FAR.at(root + W::num(-5.0)), NEAR.at(root + W::num(-3.25)));
     let quotient = Dw::select(w.hi.gt(W::num(6.0)), far, CENTRE.at(w + W::num(-3.0)));
-    let end = W::select(x.abs().eq(one), W::num(f64::INFINITY).mul_sign(x), W::num(f64::NAN));
     // So near 0 the quotient is constant, and the square of x has no low part.
     let tiny = x.abs().lt(W::num(f64::EPSILON));
     let quotient = Dw::select(tiny, Dw::splat((0.886226925452758, -3.8332932499128993e-17)), quotient);
-    W::select(x.abs().lt(one), (quotient * x.abs()).hi.mul_sign(x), end)
+    (quotient * x.abs()).hi.mul_sign(x)
 }

@@ -11,7 +11,7 @@ use super::horner::Polynomial;
 use super::log::Logarithm;
 use super::poly;
 use super::trig::{FRAC_1_PI, sin_cos_pi};
-use crate::lane::{Lane, Mask};
+use crate::lane::{Lane, rare};
 
 /// log Γ(t) / ((t - 1) (t - 2)) as a polynomial in t - 3/2, for t from 1 to 2.
 const LGAMMA: Polynomial<3, 20> = Polynomial {
@@ -221,7 +221,7 @@ fn log_gamma<W: Lane<Elem = f64>>(x: W) -> W {
     // it.
     let result = W::select(size.lt(W::num(2.6e305)), positive.hi, infinity);
     let negative = x.lt(zero);
-    let result = if negative.any() {
+    let result = rare!(negative, result, {
         // Γ(-x) Γ(x) = -π / (x sin πx); below 1 the factor 1 / x of Γ(x) cancels that of the right side.
         let (sin, _) = sin_cos_pi(size);
         let sin = Dw { hi: sin.hi.abs(), lo: sin.lo.mul_sign(sin.hi) } * Dw::splat(FRAC_1_PI);
@@ -229,10 +229,8 @@ fn log_gamma<W: Lane<Elem = f64>>(x: W) -> W {
         let argument = Dw::select(size.lt(W::num(POLE_TO)), size.into(), argument);
         let reflected = -(log(argument) + Dw::select(below_1, centre, positive)).hi;
         let reflected = W::select(sin.hi.eq(zero) & size.ge(one), infinity, reflected);
-        W::select(negative, W::select(size.lt(infinity), reflected, infinity), result)
-    } else {
-        result
-    };
+        W::select(size.lt(infinity), reflected, infinity)
+    });
     let result = W::select(size.eq(zero), infinity, result);
     W::select(x.is_nan(), x, result)
 }
@@ -274,17 +272,14 @@ fn psi<W: Lane<Elem = f64>>(x: W) -> W {
     let infinity = W::num(f64::INFINITY);
     let result = W::select(size.lt(infinity), positive.hi, size);
     let negative = x.lt(zero);
-    let result = if negative.any() {
+    let result = rare!(negative, result, {
         // digamma(-x) = digamma(1 + x) + π cot πx.
         let (sin, cos) = sin_cos_pi(size);
         let cotangent = cos.div(sin * Dw::splat(FRAC_1_PI));
         let next = Dw::select(below_1, centre, positive + Dw::from(one).div(size.into()));
         let reflected = (next + cotangent).hi;
-        let reflected = W::select(sin.hi.eq(zero), W::num(f64::NAN), reflected);
-        W::select(negative, reflected, result)
-    } else {
-        result
-    };
+        W::select(sin.hi.eq(zero), W::num(f64::NAN), reflected)
+    });
     W::select(size.lt(W::num(POLE_TO)), -(one / x), result)
 }
 
@@ -326,18 +321,15 @@ fn psi_1<W: Lane<Elem = f64>>(x: W) -> W {
     let is_far = size.gt(W::num(1e30));
     let result = W::select(is_far, one / size, positive.hi);
     let negative = x.lt(zero);
-    let result = if negative.any() {
+    let result = rare!(negative, result, {
         // trigamma(-x) = π² / sin² πx - trigamma(1 + x), and all of that is positive.
         let (sin, _) = sin_cos_pi(size);
         let cosecant = Dw::from(one).div(sin * Dw::splat(FRAC_1_PI));
         let next = Dw::select(below_1, centre, positive - squared);
         let reflected = (cosecant * cosecant - next).hi;
         let reflected = W::select(sin.hi.eq(zero), infinity, reflected);
-        let reflected = W::select(size.lt(infinity), reflected, W::num(f64::NAN));
-        W::select(negative, reflected, result)
-    } else {
-        result
-    };
+        W::select(size.lt(infinity), reflected, W::num(f64::NAN))
+    });
     let result = W::select(size.lt(W::num(SQUARE_OVERFLOWS_BELOW)), infinity, result);
     W::select(x.is_nan(), x, result)
 }

@@ -6,7 +6,7 @@ use super::dw::{Dw, fast_two_sum};
 use super::exp::ExpConstants;
 use super::log_table::{self, Tables};
 use super::{Real, poly};
-use crate::lane::{Element, Lane, Mask};
+use crate::lane::{Element, Lane, rare};
 
 /// The constants of the logarithms for an element type.
 pub(crate) trait LogConstants: Tables {
@@ -92,11 +92,10 @@ fn log_ratio<V: Real>(difference: Dw<V>, sum: Dw<V>) -> Dw<V> {
 pub(super) fn with_ends<V: Lane>(x: V, y: V) -> V {
     let (zero, infinity) = (V::num(0.0), V::splat(V::Elem::INFINITY));
     let is_ordinary = x.gt(zero) & x.lt(infinity);
-    if !(!is_ordinary).any() {
-        return y;
-    }
-    let end = V::select(x.eq(zero), -infinity, V::splat(V::Elem::NAN));
-    V::select(is_ordinary, y, V::select(x.le(zero), end, x))
+    rare!(!is_ordinary, y, {
+        let end = V::select(x.eq(zero), -infinity, V::splat(V::Elem::NAN));
+        V::select(x.le(zero), end, x)
+    })
 }
 
 /// Natural logarithm.

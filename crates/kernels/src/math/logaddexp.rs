@@ -8,8 +8,8 @@ use super::dw::{Dw, two_prod, two_sum};
 use super::exp::{ExpConstants, Exponential, exp, exp2};
 use super::log::Logarithm;
 use super::log_table::{self, Tables};
-use super::{Real, is_short, or_rare, short};
-use crate::lane::{Element, Lane};
+use super::{Real, is_short, short};
+use crate::lane::{Element, Lane, rare};
 
 /// Logarithms of sums of powers, for a base: the range of its powers, the power and the logarithm in single
 /// words, and both in double words.
@@ -18,16 +18,20 @@ macro_rules! sums_of_powers {
         $($(#[$doc])*
         #[inline(always)]
         pub(crate) fn $name<V: Real>(a: V, b: V) -> V {
+            #[inline(always)]
+            fn exact<W: Real>(a: W, b: W, distance: Dw<W>) -> W {
+                add_to_larger(a, b, one_plus(Exponential::$powers(distance)).$logs())
+            }
+
             let (bottom, _) = f64::$range;
             let (a, b) = (a.widen(), b.widen());
             let distance = minus_distance(a, b, bottom);
-            let exact = || add_to_larger(a, b, one_plus(Exponential::$powers(distance)).$logs());
             V::narrow(if is_short::<V>() {
                 let l = log_table::log($power(distance.hi) + V::Wide::num(1.0), &f64::$log);
                 let y = add_to_larger(a, b, l.into());
-                or_rare(is_uncertain(y), y, exact)
+                rare!(is_uncertain(y), y, exact(a, b, distance))
             } else {
-                exact()
+                exact(a, b, distance)
             })
         })*
     };

@@ -73,7 +73,7 @@ define_functions! {
     trig { cos sin sinc tan } {}
 }
 
-use crate::lane::{Element, Lane, Mask};
+use crate::lane::{Element, Lane};
 use exp::ExpConstants;
 use hyperbolic::Tanh;
 use log::LogConstants;
@@ -87,13 +87,6 @@ impl<V: Lane<Elem: ExpConstants + LogConstants + Tanh>> Real for V {}
 #[inline(always)]
 fn is_short<V: Lane>() -> bool {
     V::Elem::SIGNIFICAND < f64::SIGNIFICAND
-}
-
-/// `usual`, and where the mask holds `rare`, which is computed only if it holds for some element. No other
-/// element takes it, so that bits do not depend on the neighbours in a register.
-#[inline(always)]
-fn or_rare<V: Lane>(mask: V::Mask, usual: V, rare: impl FnOnce() -> V) -> V {
-    if mask.any() { V::select(mask, rare(), usual) } else { usual }
 }
 
 /// `c[0] + c[1]·x + c[2]·x² + ...` by Horner's rule with fused multiply-adds.

@@ -4,7 +4,7 @@ use super::dw::Dw;
 use super::exp::{ExpConstants, Exponential};
 use super::log::{Logarithm, with_ends};
 use super::{Real, clamp, is_short, short};
-use crate::lane::{Element, Mask};
+use crate::lane::{Element, rare};
 
 /// x^y with all the special cases of C's `pow`.
 #[inline(always)]
@@ -16,7 +16,7 @@ pub(crate) fn pow<V: Real>(x: V, y: V) -> V {
         pow_of_magnitude(x.abs(), y)
     };
     let is_ordinary = x.gt(V::num(0.0)) & x.lt(infinity) & y.abs().lt(infinity);
-    if (!is_ordinary).any() { special_cases(x, y, magnitude) } else { magnitude }
+    rare!(!is_ordinary, magnitude, special_cases(x, y, magnitude))
 }
 
 /// x^y, given |x|^y where neither is 0 or infinite.

@@ -9,7 +9,7 @@
 
 use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
 use super::{is_short, poly};
-use crate::lane::{Bits, Element, Lane, Mask};
+use crate::lane::{Bits, Element, Lane, Select, rare};
 
 /// π/2 as three words.
 const HALF_PI: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591698e-33];
@@ -106,7 +106,7 @@ impl<W: Lane<Elem = f64>> Angle<W> {
         };
         let near = Angle { quarters: k.to_int(), rest };
         let huge = x.ge(W::splat(HUGE));
-        if huge.any() { Self::select(huge, Self::of_huge(x), near) } else { near }
+        rare!(huge, near, Self::of_huge(x))
     }
 
     /// The angle `x >= HUGE`, by multiplication with all the bits of 2/π that matter. Whole turns are dropped
@@ -145,14 +145,6 @@ impl<W: Lane<Elem = f64>> Angle<W> {
         Angle { quarters: turns.mul_add(W::num(-4.0), k).to_int(), rest: Dw::splat(PI) * rest }
     }
 
-    #[inline(always)]
-    fn select(mask: W::Mask, yes: Self, no: Self) -> Self {
-        Angle {
-            quarters: W::Bits::select(mask, yes.quarters, no.quarters),
-            rest: Dw::select(mask, yes.rest, no.rest),
-        }
-    }
-
     /// Whether sine and cosine are exchanged.
     #[inline(always)]
     fn is_odd(self) -> W::Mask {
@@ -184,6 +176,16 @@ impl<W: Lane<Elem = f64>> Angle<W> {
         let size = Dw::select(self.is_odd(), cos, sin);
         let sign = Self::sign(self.quarters);
         Dw { hi: size.hi.mul_sign(sign), lo: size.lo.mul_sign(sign) }
+    }
+}
+
+impl<W: Lane> Select<W::Mask> for Angle<W> {
+    #[inline(always)]
+    fn select(mask: W::Mask, yes: Self, no: Self) -> Self {
+        Angle {
+            quarters: W::Bits::select(mask, yes.quarters, no.quarters),
+            rest: Dw::select(mask, yes.rest, no.rest),
+        }
     }
 }
 
@@ -222,14 +224,11 @@ fn short_sine<W: Lane<Elem = f64>>(rest: W, rounded: W) -> W {
 
 /// The sine of `size`, an `f32`, `further` quarter turns on: `near`, except where `size` is huge.
 #[inline(always)]
-fn or_huge<V: Lane>(near: V::Wide, size: V, further: u64) -> V::Wide {
-    if !size.ge(V::num(HUGE)).any() {
-        return near;
-    }
-    let wide = size.widen();
-    let Angle { quarters, rest } = Angle::of_huge(wide);
-    let far = sine(Angle { quarters: quarters + Bits::splat(further), rest }, true);
-    Lane::select(wide.ge(Lane::num(HUGE)), far, near)
+fn or_huge<V: Lane>(near: V::Wide, size: V, further: u64) -> V {
+    rare!(size.ge(V::num(HUGE)), V::narrow(near), {
+        let Angle { quarters, rest } = Angle::of_huge(size.widen());
+        V::narrow(sine(Angle { quarters: quarters + Bits::splat(further), rest }, true))
+    })
 }
 
 /// sin x.
@@ -245,7 +244,7 @@ pub(crate) fn sin<V: Lane>(x: V) -> V {
     // Two words of π suffice for an `f32`, as in `Angle::of`.
     let k = rounded - rounder;
     let rest = k.mul_add(-V::Wide::num(PI.1), k.mul_add(-V::Wide::num(PI.0), wide));
-    V::narrow(or_huge(short_sine(rest, rounded), size, 0)).mul_sign(x)
+    or_huge(short_sine(rest, rounded), size, 0).mul_sign(x)
 }
 
 /// cos x.
@@ -261,7 +260,7 @@ pub(crate) fn cos<V: Lane>(x: V) -> V {
     let rounded = wide.mul_add(V::Wide::num(FRAC_1_PI.0), -half) + rounder;
     let k = (rounded - rounder) + half;
     let rest = k.mul_add(V::Wide::num(PI.1), k.mul_add(V::Wide::num(PI.0), -wide));
-    V::narrow(or_huge(short_sine(rest, rounded), size, 1))
+    or_huge(short_sine(rest, rounded), size, 1)
 }
 
 /// sin x and cos x, of one reduced angle.

@@ -5,6 +5,7 @@ mod dots;
 mod float;
 mod integer;
 mod scratch;
+mod small;
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -18,6 +19,7 @@ use zerostride_ops::{DType, bf16, f16};
 use float::{FactorElement, multiply_floats};
 use integer::multiply_integers;
 pub use scratch::ProductScratch;
+pub use small::{Matrices, matmul_small};
 
 /// A matrix in a slice of stored elements.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use zerostride_ops::{DType, Element};
 use super::rule::{Elem, RowSequence, RowStarts, Rule, Side};
 use super::vector::{Limits, LoadVector, MAX_VECTOR_LEN, Ordered, Vector};
 use super::{ReducePanel, short};
-use crate::lane::Mask;
+use crate::lane::AnyMask;
 
 /// A neutral element and an operation on vectors.
 pub(super) trait Monoid: 'static {

@@ -7,7 +7,7 @@ use zerostride_ops::DType;
 
 use super::rule::{Elem, RowSequence, RowStarts, Rule, Side};
 use super::vector::{Limits, Ordered};
-use crate::lane::{Bits, Mask};
+use crate::lane::{AnyMask, Bits};
 
 /// The search for the index of the maximum, after the bits of `flips` are flipped in each element: the sign
 /// of a float to find the minimum, all bits of an integer; and the highest bit of an unsigned integer, which

@@ -11,7 +11,7 @@ use zerostride_ops::DType;
 
 use super::rule::{RowSequence, RowStarts, Rule, Side};
 use super::vector::{Vector, crossed};
-use crate::lane::{Lane, Mask};
+use crate::lane::{Lane, rare};
 
 /// `var`, with `count - correction` degrees of freedom, of samples of one or two parts.
 pub(super) struct Variance<V> {
@@ -158,10 +158,7 @@ where
     fn merge(left: Self::Acc, right: Self::Acc) -> Self::Acc {
         let (zero, a, b) = (V::Wide::num(0.0), left.count, right.count);
         // Divisions are slow, and most counts are equal.
-        let share = match (!a.eq(b)).any() {
-            true => b / (a + b).max(V::Wide::num(1.0)),
-            false => V::Wide::num(0.5),
-        };
+        let share = rare!(!a.eq(b), V::Wide::num(0.5), b / (a + b).max(V::Wide::num(1.0)));
         let delta = right.mean - left.mean;
         let mut between = delta * delta * (a * share);
         if size_of::<<V as Lane>::Elem>() == size_of::<f64>() {

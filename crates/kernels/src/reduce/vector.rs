@@ -9,7 +9,7 @@ use num_complex::{Complex32, Complex64};
 
 use crate::bodies::complex::Complex;
 use crate::isa::{self, RegisterFloat, Task};
-use crate::lane::{Bits, Element, Lane, Mask};
+use crate::lane::{AnyMask, Bits, Element, Lane};
 
 /// The most elements of a vector.
 pub(super) const MAX_VECTOR_LEN: usize = 16;
@@ -116,7 +116,7 @@ pub(super) trait Vector: Copy + 'static {
 }
 
 /// Vectors whose elements can be compared, also as integers of the same bits.
-pub(super) trait Ordered: Vector<Elem: Limits, Mask: Mask> {
+pub(super) trait Ordered: Vector<Elem: Limits, Mask: AnyMask> {
     type Bits: Bits<Mask = Self::Mask>;
 
     /// Where `self` replaces `held`: it is greater, or less, or the first NaN.
@@ -245,7 +245,7 @@ pub(super) fn crossed<L: Lane, const BY: usize>(a: L, b: L) -> [L; 2] {
 
 impl<L> Ordered for L
 where
-    L: Vector<Mask = <L as Lane>::Mask, Elem = <L as Lane>::Elem> + Lane<Elem: Limits>,
+    L: Vector<Mask = <L as Lane>::Mask, Elem = <L as Lane>::Elem> + Lane<Elem: Limits, Mask: AnyMask>,
 {
     type Bits = <L as Lane>::Bits;
 

@@ -7,7 +7,7 @@ use half::{bf16, f16};
 use zerostride_kernels::{Chain, ChainOperand, Isa, Link, Slot, Stores, cast_kernel, fence, map_kernel};
 use zerostride_ops::{Class, DType, Op, Typed};
 
-const REAL: [DType; 13] = [
+pub(super) const REAL: [DType; 13] = [
     DType::Bool,
     DType::U8,
     DType::U16,
@@ -25,16 +25,16 @@ const REAL: [DType; 13] = [
 const GUARD: u8 = 0xa5;
 
 /// A fixed pseudo-random sequence.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         self.0 ^ self.0 >> 29
     }
 
     /// Elements of a dtype: ordinary ones, any bits, and those at the ends of the range.
-    fn elements(&mut self, dtype: DType, len: usize) -> Vec<u8> {
+    pub(super) fn elements(&mut self, dtype: DType, len: usize) -> Vec<u8> {
         const ENDS: [f64; 16] = [
             0.0,
             -0.0,
@@ -127,7 +127,7 @@ impl Output {
     }
 }
 
-fn is_nan(bytes: &[u8], dtype: DType) -> bool {
+pub(super) fn is_nan(bytes: &[u8], dtype: DType) -> bool {
     match dtype {
         DType::F16 => f16::from_le_bytes(bytes.try_into().unwrap()).is_nan(),
         DType::BF16 => bf16::from_le_bytes(bytes.try_into().unwrap()).is_nan(),
@@ -137,7 +137,9 @@ fn is_nan(bytes: &[u8], dtype: DType) -> bool {
     }
 }
 
-fn assert_same(got: &[u8], want: &[u8], dtype: DType, what: impl Fn() -> String) {
+pub(super) fn assert_same(got: &[u8], want: &[u8], dtype: DType, what: impl Fn() -> String) {
+    // Parts of complex numbers are compared each by itself.
+    let dtype = dtype.to_real();
     let size = dtype.item_size();
     for (i, (got, want)) in got.chunks(size).zip(want.chunks(size)).enumerate() {
         let same = got == want || is_nan(got, dtype) && is_nan(want, dtype);
@@ -146,7 +148,7 @@ fn assert_same(got: &[u8], want: &[u8], dtype: DType, what: impl Fn() -> String)
 }
 
 /// Instruction sets that have chains here.
-fn sets() -> impl Iterator<Item = Isa> {
+pub(super) fn sets() -> impl Iterator<Item = Isa> {
     Isa::ALL.into_iter().filter(|isa| isa.is_supported() && *isa != Isa::Portable)
 }
 
@@ -165,6 +167,16 @@ fn rows(slots: &[*const u8]) -> Vec<Slot> {
 
 /// More elements than three runs of any chain.
 const MOST: usize = 3 * 512 + 7;
+
+/// The results of a chain on operands that have as many elements.
+pub(super) fn results(chain: &Chain, operands: &[Vec<u8>], len: usize, dtype: DType) -> Vec<u8> {
+    let memory: Vec<Unaligned> = operands.iter().map(|elements| Unaligned::new(elements)).collect();
+    let slots: Vec<*const u8> = memory.iter().map(Unaligned::as_ptr).collect();
+    let mut out = Output::new(0, len * dtype.item_size());
+    // SAFETY: the operands have `len` elements, and the output has room for as many.
+    unsafe { chain.run(1, len, &rows(&slots), row(out.as_mut_ptr()), Stores::Cached) };
+    out.written().to_vec()
+}
 
 /// Runs a chain at every length, with every kind of output, and compares with the expected elements.
 fn check(chain: &Chain, slots: &[*const u8], want: &[u8], dtype: DType, what: impl Fn() -> String) {
@@ -205,7 +217,7 @@ fn check_in_place(
 }
 
 /// The dtypes of an operation's operands and of its result, if it computes in `compute`.
-fn signature(op: Op, compute: DType) -> Option<(Vec<DType>, DType)> {
+pub(super) fn signature(op: Op, compute: DType) -> Option<(Vec<DType>, DType)> {
     let arity = match op.info().class {
         Class::Unary => 1,
         Class::Binary => 2,
@@ -221,7 +233,7 @@ fn signature(op: Op, compute: DType) -> Option<(Vec<DType>, DType)> {
 }
 
 /// The operations and dtypes that are documented to have no chain.
-fn has_no_chain(op: Op, compute: DType) -> bool {
+pub(super) fn has_no_chain(op: Op, compute: DType) -> bool {
     let divides = matches!(op, Op::FloorDivide | Op::DivTrunc | Op::Remainder | Op::Fmod);
     let integer = !matches!(compute, DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::Bool);
     let quick = matches!(op, Op::Add | Op::Mul | Op::Neg | Op::Square | Op::Sub);
@@ -232,14 +244,14 @@ fn has_no_chain(op: Op, compute: DType) -> bool {
 }
 
 /// Elements in memory that is aligned for every dtype.
-fn aligned(elements: &[u8]) -> Vec<u128> {
+pub(super) fn aligned(elements: &[u8]) -> Vec<u128> {
     let mut words = vec![0; elements.len().div_ceil(16)];
     bytemuck::cast_slice_mut(&mut words)[..elements.len()].copy_from_slice(elements);
     words
 }
 
 /// The elements that the block kernel gives.
-fn converted(elements: &[u8], from: DType, to: DType) -> Vec<u8> {
+pub(super) fn converted(elements: &[u8], from: DType, to: DType) -> Vec<u8> {
     let bytes = elements.len() / from.item_size() * to.item_size();
     let (from_words, mut to_words) = (aligned(elements), vec![0u128; bytes.div_ceil(16)]);
     let out: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut to_words)[..bytes];
@@ -328,7 +340,7 @@ fn every_operation_gives_the_bits_of_its_block_kernel() {
 }
 
 /// The chain of one operation: slot 0 is the running value, then come the others in order.
-fn chain(
+pub(super) fn chain(
     isa: Isa,
     op: Op,
     compute: DType,

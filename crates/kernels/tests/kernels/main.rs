@@ -3,11 +3,13 @@
 
 mod chains;
 mod elementwise;
+mod neighbours;
 mod pack;
 mod pairwise;
 mod printed;
 mod processors;
 mod products;
 mod quotients;
+mod record;
 mod reduce;
 mod rows;

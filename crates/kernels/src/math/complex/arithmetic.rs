@@ -5,7 +5,7 @@ use num_complex::Complex;
 use super::super::dw::{Dw, two_prod};
 use super::super::{clamp, hypot};
 use super::{Part, is_finite, is_inf, is_infinite, is_nan, is_zero, num, scaled, select};
-use crate::lane::{Bits, Mask};
+use crate::lane::{Bits, rare};
 
 /// Beyond, quotients of normalised numbers are infinite or 0.
 const LARGEST_EXPONENT: f64 = 2044.0;
@@ -38,12 +38,11 @@ pub(super) fn mul<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
 pub(super) fn mul_infinities<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
     let product = mul(a, b);
     let lost = product.re.is_nan() & product.im.is_nan() & (is_infinite(a) | is_infinite(b));
-    if !lost.any() {
-        return product;
-    }
-    let directions = mul(direction(a), direction(b));
-    let infinity = W::num(f64::INFINITY);
-    select(lost, Complex::new(directions.re * infinity, directions.im * infinity), product)
+    rare!(lost, product, {
+        let directions = mul(direction(a), direction(b));
+        let infinity = W::num(f64::INFINITY);
+        Complex::new(directions.re * infinity, directions.im * infinity)
+    })
 }
 
 /// The direction of an infinite product: infinite parts become ±1, finite parts beside them 0, and NaN 0.

@@ -12,7 +12,7 @@ use super::super::{
 };
 use super::arithmetic::{div, mul, mul_infinities};
 use super::{Part, add, is_finite, is_inf, is_infinite, is_nan, is_zero, neg, num, scaled, select, sub};
-use crate::lane::Mask;
+use crate::lane::rare;
 
 const LN_2: (f64, f64) = (std::f64::consts::LN_2, 2.3190468138462996e-17);
 const LOG2_E: (f64, f64) = (std::f64::consts::LOG2_E, 2.0355273740931033e-17);
@@ -50,13 +50,10 @@ fn exp_of<W: Part>(x: Dw<W>, y: Dw<W>) -> Complex<W> {
     let (turned_s, turned_c) = (y.lo.mul_add(c, s), y.lo.mul_add(-s, c));
     let unturned = y.lo.eq(W::num(0.0));
     let (near_s, near_c) = (W::select(unturned, s, turned_s), W::select(unturned, c, turned_c));
-    let turned = if (!little).any() {
+    let turned = rare!(!little, (near_s, near_c), {
         let (turn_s, turn_c) = sin_cos(y.lo);
-        let (far_s, far_c) = (s.mul_add(turn_c, c * turn_s), c.mul_add(turn_c, -s * turn_s));
-        (W::select(little, near_s, far_s), W::select(little, near_c, far_c))
-    } else {
-        (near_s, near_c)
-    };
+        (s.mul_add(turn_c, c * turn_s), c.mul_add(turn_c, -s * turn_s))
+    });
     from_polar(x, y.hi, turned)
 }
 
@@ -84,11 +81,10 @@ pub(super) fn expm1<W: Part>(z: Complex<W>) -> Complex<W> {
     let (sin, cos) = sin_cos(im);
     let ordinary = Complex::new(real_expm1(re).mul_add(cos, W::num(-2.0) * half * half), real_exp(re) * sin);
     let large = re.gt(W::num(700.0)) & is_finite(z);
-    if !large.any() {
-        return ordinary;
-    }
-    let e = from_polar(re.into(), im, (sin, cos));
-    select(large, Complex::new(e.re - W::num(1.0), e.im), ordinary)
+    rare!(large, ordinary, {
+        let e = from_polar(re.into(), im, (sin, cos));
+        Complex::new(e.re - W::num(1.0), e.im)
+    })
 }
 
 /// Half the logarithm of the square of a magnitude that was scaled by `2^shift`.
@@ -161,7 +157,7 @@ pub(super) fn log1p<W: Part>(z: Complex<W>) -> Complex<W> {
     let turned = angle - y * one_plus.lo / denominator;
     let ordinary = Complex::new(size, W::select(turned.is_finite() & !angle.eq(zero), turned, angle));
     let far = largest.gt(W::num(2f64.powi(100))) | (one_plus.hi.eq(zero) & y.eq(zero));
-    let result = if far.any() { select(far, log(Complex::new(one_plus.hi, y)), ordinary) } else { ordinary };
+    let result = rare!(far, ordinary, log(Complex::new(one_plus.hi, y)));
     select(is_nan(z), num(f64::NAN, f64::NAN), result)
 }
 
@@ -223,9 +219,7 @@ pub(super) fn logaddexp<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
     let swapped = a.re.lt(b.re);
     let (smaller, larger) = (select(swapped, a, b), select(swapped, b, a));
     let ordinary = add(log1p(exp(sub(smaller, larger))), larger);
-    let both = smaller.re.eq(infinity);
-    let result =
-        if both.any() { select(both, log(add(exp(smaller), exp(larger))), ordinary) } else { ordinary };
+    let result = rare!(smaller.re.eq(infinity), ordinary, log(add(exp(smaller), exp(larger))));
     let neither = smaller.re.eq(-infinity) & larger.re.eq(-infinity);
     let result = select(neither, smaller, result);
     select(is_nan(a) | is_nan(b), num(f64::NAN, f64::NAN), result)

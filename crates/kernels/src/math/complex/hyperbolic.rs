@@ -10,7 +10,7 @@ use super::super::{
 use super::arithmetic::div;
 use super::exponential::times_exp;
 use super::{Part, is_finite, is_inf, is_zero, num, select, signum, turned, turned_back};
-use crate::lane::Mask;
+use crate::lane::rare;
 
 /// Beyond, the hyperbolic functions are half an exponential.
 const LARGE: f64 = 40.0;
@@ -21,12 +21,10 @@ fn sinh_with<W: Part>(x: W, (sinh, cosh): (W, W), c: W, s: W) -> Complex<W> {
     let size = x.abs();
     let large = size.gt(W::num(LARGE));
     let ordinary = Complex::new(sinh * c, cosh * s);
-    if !large.any() {
-        return ordinary;
-    }
-    let half = W::num(0.5);
-    let beyond = Complex::new(times_exp(half * c, size).copysign(c) * signum(x), times_exp(half * s, size));
-    select(large, beyond, ordinary)
+    rare!(large, ordinary, {
+        let half = W::num(0.5);
+        Complex::new(times_exp(half * c, size).copysign(c) * signum(x), times_exp(half * s, size))
+    })
 }
 
 #[inline(always)]
@@ -63,23 +61,17 @@ pub(super) fn tanh<W: Part>(z: Complex<W>) -> Complex<W> {
     let beta = t.mul_add(t, one);
     let denominator = (beta * s).mul_add(s, one);
     let ordinary = Complex::new(beta * c * s / denominator, t / denominator);
-    let large = x.abs().gt(W::num(LARGE));
-    let result = if large.any() {
+    let result = rare!(x.abs().gt(W::num(LARGE)), ordinary, {
         let (sin, cos) = sin_cos(y);
         let far = times_exp(W::num(4.0) * sin * cos, W::num(-2.0) * x.abs());
-        select(large, Complex::new(signum(x), far), ordinary)
-    } else {
-        ordinary
-    };
+        Complex::new(signum(x), far)
+    });
     let lost = Complex::new(W::select(x.eq(zero), x, W::num(f64::NAN)), W::num(f64::NAN));
     let result = select(y.is_finite(), result, lost);
-    let infinite = is_inf(x);
-    let result = if infinite.any() {
+    let result = rare!(is_inf(x), result, {
         let sign = W::select(y.is_finite(), real_sin(y + y), y);
-        select(infinite, Complex::new(signum(x), zero.copysign(sign)), result)
-    } else {
-        result
-    };
+        Complex::new(signum(x), zero.copysign(sign))
+    });
     select(y.eq(zero), Complex::new(real_tanh(x), y), result)
 }
 
@@ -120,7 +112,6 @@ pub(super) fn sinc<W: Part>(z: Complex<W>) -> Complex<W> {
     // 1 - (πz)² / 6: the quotient would lose the imaginary part.
     let near = Complex::new(W::num(1.0), -(pi_z.re * pi_z.im) / W::num(3.0));
     let result = select(z.re.abs().max(z.im.abs()).lt(W::num(2f64.powi(-28))), near, result);
-    let finite = is_finite(z);
-    let result = if (!finite).any() { select(finite, result, div(sin(pi_z), pi_z)) } else { result };
+    let result = rare!(!is_finite(z), result, div(sin(pi_z), pi_z));
     select(is_zero(z), num(1.0, 0.0), result)
 }

@@ -11,7 +11,7 @@ use super::super::dw::{two_prod, two_sum};
 use super::super::{asinh as real_asinh, atan2, hypot, log as real_log, log1p as real_log1p};
 use super::arithmetic::sqrt;
 use super::{Part, is_finite, is_infinite, select, turned, turned_back};
-use crate::lane::Mask;
+use crate::lane::rare;
 
 /// √(1 - z) and √(1 + z).
 #[inline(always)]
@@ -56,14 +56,12 @@ fn asinh_at_the_ends<W: Part>(z: Complex<W>) -> Complex<W> {
 pub(super) fn acos<W: Part>(z: Complex<W>) -> Complex<W> {
     let (minus, plus) = roots(z);
     let ordinary = Complex::new(W::num(2.0) * atan2(minus.re, plus.re), -asin_imaginary(minus, plus));
-    let finite = is_finite(z);
-    if !(!finite).any() {
-        return ordinary;
-    }
-    let infinity = W::num(f64::INFINITY);
-    let im = W::select(is_infinite(z), infinity.copysign(-z.im), W::num(f64::NAN));
-    let re = W::select(z.re.eq(W::num(0.0)), W::num(FRAC_PI_2), atan2(z.im.abs(), z.re));
-    select(finite, ordinary, Complex::new(re, im))
+    rare!(!is_finite(z), ordinary, {
+        let infinity = W::num(f64::INFINITY);
+        let im = W::select(is_infinite(z), infinity.copysign(-z.im), W::num(f64::NAN));
+        let re = W::select(z.re.eq(W::num(0.0)), W::num(FRAC_PI_2), atan2(z.im.abs(), z.re));
+        Complex::new(re, im)
+    })
 }
 
 #[inline(always)]
@@ -103,20 +101,16 @@ fn atanh_in_first_quadrant<W: Part>(x: W, y: W) -> Complex<W> {
         half * atan2(W::num(2.0) * y, cosine.hi),
     );
     let pole = x.eq(one) & y.lt(W::num(2f64.powi(-400)));
-    let result = if pole.any() {
+    let result = rare!(pole, ordinary, {
         let exact = y.eq(zero);
         let re = half * (W::num(LN_2) - real_log(y));
         let re = W::select(exact, W::num(f64::INFINITY), re);
         let im = W::select(exact, zero, half * atan2(W::num(2.0), -y));
-        select(pole, Complex::new(re, im), ordinary)
-    } else {
-        ordinary
-    };
-    let far = x.max(y).gt(W::num(2f64.powi(500)));
-    if !far.any() {
-        return result;
-    }
-    let size = hypot(x * quarter, y * quarter);
-    let re = x * quarter / size / size * quarter;
-    select(far, Complex::new(re, W::num(FRAC_PI_2)), result)
+        Complex::new(re, im)
+    });
+    rare!(x.max(y).gt(W::num(2f64.powi(500))), result, {
+        let size = hypot(x * quarter, y * quarter);
+        let re = x * quarter / size / size * quarter;
+        Complex::new(re, W::num(FRAC_PI_2))
+    })
 }

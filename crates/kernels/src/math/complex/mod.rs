@@ -16,6 +16,7 @@ pub(crate) mod short;
 use num_complex::Complex;
 
 use super::Real;
+use crate::lane::Select;
 
 /// A lane of `f64`: the real or the imaginary parts of as many complex numbers.
 pub(crate) trait Part: Real<Elem = f64, Wide = Self> {}
@@ -26,6 +27,13 @@ impl<W: Real<Elem = f64, Wide = W>> Part for W {}
 #[inline(always)]
 fn num<W: Part>(re: f64, im: f64) -> Complex<W> {
     Complex::new(W::num(re), W::num(im))
+}
+
+impl<W: Part> Select<W::Mask> for Complex<W> {
+    #[inline(always)]
+    fn select(mask: W::Mask, yes: Self, no: Self) -> Self {
+        select(mask, yes, no)
+    }
 }
 
 #[inline(always)]

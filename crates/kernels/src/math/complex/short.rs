@@ -5,7 +5,7 @@ use num_complex::Complex;
 
 use super::super::Real;
 use super::{arithmetic, is_finite, is_zero, select};
-use crate::lane::{Lane, Mask};
+use crate::lane::{Lane, rare};
 
 #[inline(always)]
 fn widen<V: Lane>(z: Complex<V>) -> Complex<V::Wide> {
@@ -35,12 +35,11 @@ pub(crate) fn div<V: Real<Elem = f32>>(a: Complex<V>, b: Complex<V>) -> Complex<
     let zero = V::Wide::num(0.0);
     let ordinary = is_finite(a) & is_finite(b) & !is_zero(a) & !is_zero(b);
     let special = !ordinary | re.eq(zero) | im.eq(zero);
-    if !special.any() {
-        return narrow(quotient);
-    }
-    // Sums of products lose the sign of a zero.
-    let ends = arithmetic::div_at_the_ends(a, b);
-    let signed = |part: V::Wide, end: V::Wide| V::Wide::select(part.eq(zero), part.copysign(end), part);
-    let signed = Complex::new(signed(quotient.re, ends.re), signed(quotient.im, ends.im));
-    narrow(select(ordinary, signed, ends))
+    narrow(rare!(special, quotient, {
+        // Sums of products lose the sign of a zero.
+        let ends = arithmetic::div_at_the_ends(a, b);
+        let signed = |part: V::Wide, end: V::Wide| V::Wide::select(part.eq(zero), part.copysign(end), part);
+        let signed = Complex::new(signed(quotient.re, ends.re), signed(quotient.im, ends.im));
+        select(ordinary, signed, ends)
+    }))
 }

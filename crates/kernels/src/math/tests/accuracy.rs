@@ -13,7 +13,7 @@ use crate::math;
 use {
     super::lanes,
     crate::isa::{self, Isa, Task},
-    crate::lane::{Bits, Lane, Mask},
+    crate::lane::{AnyMask, Bits, Lane},
     crate::math::Real,
     std::marker::PhantomData,
 };
@@ -194,7 +194,7 @@ struct Search<'a, V, F> {
 }
 
 #[cfg(not(debug_assertions))]
-impl<V: Real<Elem = f32>, F: lanes::Function<1>> Task for Search<'_, V, F> {
+impl<V: Real<Elem = f32, Mask: AnyMask>, F: lanes::Function<1>> Task for Search<'_, V, F> {
     #[inline(always)]
     fn run(self) {
         let mut worst = (0.5, f32::NAN);

@@ -3,7 +3,7 @@
 
 use std::convert::Infallible;
 
-use zerostride_kernels::{Matrix, ProductScratch, ProductSizes, matmul};
+use zerostride_kernels::{Matrices, Matrix, ProductScratch, ProductSizes, matmul, matmul_small};
 
 use crate::exec::elements::{ElementSlice, StridedDims};
 use crate::interrupt;
@@ -30,16 +30,29 @@ pub(in crate::exec) fn run(
     if out.is_empty() {
         return;
     }
-    // Some rows of one batch, the first of which has that number among those of all.
-    let multiply = |first: usize, rows: usize, out: &mut [u8], scratch: &mut ProductScratch| {
-        let [a, b] = [(a, a_elements, first % n), (b, b_elements, 0)].map(|(factor, elements, row)| {
+    // The factors of a batch, from a row of the left one on.
+    let factors = |index: usize, row: usize| {
+        [(a, a_elements, row), (b, b_elements, 0)].map(|(factor, elements, row)| {
             let &Factor { offset, rows: row_stride, columns: column_stride, .. } = factor;
-            let [of_batch] = StridedDims::of(batch, &factor.batch).offsets(first / n);
+            let [of_batch] = StridedDims::of(batch, &factor.batch).offsets(index);
             let ElementSlice { bytes, first, .. } =
                 elements.at(offset + of_batch + row as isize * row_stride);
             Matrix { bytes, offset: first, row_stride, column_stride }
-        });
+        })
+    };
+    // Some rows of one batch, the first of which has that number among those of all.
+    let multiply = |first: usize, rows: usize, out: &mut [u8], scratch: &mut ProductScratch| {
+        let [a, b] = factors(first / n, first % n);
         matmul(dtype, ProductSizes { n: rows, k, m }, a, b, out, scratch);
+    };
+    // As many batches as lie at equal distances, from a number on; false if they are not small.
+    let multiply_small = |first: usize, out: &mut [u8]| {
+        let [a, b] = [(a, 0), (b, 1)].map(|(factor, at)| Matrices {
+            first: factors(first, 0)[at],
+            apart: factor.batch.last().copied().unwrap_or(0),
+        });
+        let count = out.len() / (n * m * dtype.item_size());
+        matmul_small(dtype, ProductSizes { n, k, m }, count, a, b, out)
     };
     let [least, most] = BLOCK_ROWS;
     // Every thread has some blocks.
@@ -52,6 +65,16 @@ pub(in crate::exec) fn run(
         |scratch, (index, mut rest)| {
             let mut first = index * part;
             while !rest.is_empty() {
+                let alike = batch.last().map_or(1, |inner| inner - first / n % inner);
+                let whole = alike.min(rest.len() / (n * row));
+                if first.is_multiple_of(n)
+                    && whole > 1
+                    && multiply_small(first / n, &mut rest[..whole * n * row])
+                {
+                    rest = &mut rest[whole * n * row..];
+                    first += whole * n;
+                    continue;
+                }
                 let rows = block.min(n - first % n).min(rest.len() / row);
                 let own;
                 (own, rest) = rest.split_at_mut(rows * row);

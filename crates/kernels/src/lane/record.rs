@@ -1,0 +1,341 @@
+//! Owns the lane that records: it computes nothing, and appends what it is asked to a code, which is then
+//! that of every element. It does not know whose body asks.
+//!
+//! A body runs once, on values of the code that [`record`] lends to this thread. It asks for no element and
+//! no memory, so the lane has none.
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
+
+use zerostride_code::{Binary, Builder, Compare, Type, Unary, Value};
+
+use super::{Bits, Element, Lane, Mask, Select};
+
+thread_local! {
+    static BUILDER: RefCell<Builder> = RefCell::default();
+}
+
+/// Runs `body` on lanes that append to `builder`.
+pub(crate) fn record<R>(builder: &mut Builder, body: impl FnOnce() -> R) -> R {
+    BUILDER.set(std::mem::take(builder));
+    let result = body();
+    *builder = BUILDER.take();
+    result
+}
+
+/// Appends an instruction to the code that is lent to this thread.
+pub(crate) fn append(instruction: impl FnOnce(&mut Builder) -> Value) -> Value {
+    BUILDER.with_borrow_mut(instruction)
+}
+
+/// A float that can be recorded: its types in a code.
+pub(crate) trait Kind: Element {
+    const FLOAT: Type;
+    const WORD: Type;
+    fn bits(self) -> u64;
+}
+
+impl Kind for f32 {
+    const FLOAT: Type = Type::F32;
+    const WORD: Type = Type::W32;
+
+    fn bits(self) -> u64 {
+        self.to_bits().into()
+    }
+}
+
+impl Kind for f64 {
+    const FLOAT: Type = Type::F64;
+    const WORD: Type = Type::W64;
+
+    fn bits(self) -> u64 {
+        self.to_bits()
+    }
+}
+
+/// A float of a code.
+#[derive(Clone, Copy)]
+pub(crate) struct Symbol<E>(pub(crate) Value, PhantomData<E>);
+
+/// The bits of a float of a code.
+#[derive(Clone, Copy)]
+pub(crate) struct Word<E>(Value, PhantomData<E>);
+
+/// A mask of a code.
+#[derive(Clone, Copy)]
+pub(crate) struct Truth(pub(crate) Value);
+
+impl<E> Symbol<E> {
+    pub(crate) fn new(value: Value) -> Self {
+        Symbol(value, PhantomData)
+    }
+}
+
+impl<E: Kind> Symbol<E> {
+    /// An integral float as an integer.
+    pub(crate) fn to_i32(self) -> Value {
+        append(|code| code.convert(Type::W32, self.0))
+    }
+}
+
+impl<E> Word<E> {
+    fn new(value: Value) -> Self {
+        Word(value, PhantomData)
+    }
+}
+
+impl<E> From<Word<E>> for Value {
+    fn from(word: Word<E>) -> Value {
+        word.0
+    }
+}
+
+impl Truth {
+    pub(crate) fn new(value: Value) -> Self {
+        Truth(value)
+    }
+}
+
+/// Operators that are one instruction: `[generics] type: Trait method, Instruction`.
+macro_rules! operators {
+    ($([$($generics:tt)*] $type:ty: $trait:ident $method:ident, $binary:ident;)+) => {$(
+        impl<$($generics)*> $trait for $type {
+            type Output = Self;
+
+            fn $method(self, other: Self) -> Self {
+                Self::new(append(|code| code.binary(Binary::$binary, self.0, other.0)))
+            }
+        }
+    )+};
+}
+
+operators! {
+    [E: Kind] Symbol<E>: Add add, Add;
+    [E: Kind] Symbol<E>: Sub sub, Sub;
+    [E: Kind] Symbol<E>: Mul mul, Mul;
+    [E: Kind] Symbol<E>: Div div, Div;
+    [E: Kind] Word<E>: Add add, Add;
+    [E: Kind] Word<E>: Sub sub, Sub;
+    [E: Kind] Word<E>: BitAnd bitand, And;
+    [E: Kind] Word<E>: BitOr bitor, Or;
+    [E: Kind] Word<E>: BitXor bitxor, Xor;
+    [] Truth: BitAnd bitand, And;
+    [] Truth: BitOr bitor, Or;
+    [] Truth: BitXor bitxor, Xor;
+}
+
+/// The same on one value.
+macro_rules! unary_operators {
+    ($([$($generics:tt)*] $type:ty: $trait:ident $method:ident, $unary:ident;)+) => {$(
+        impl<$($generics)*> $trait for $type {
+            type Output = Self;
+
+            fn $method(self) -> Self {
+                Self::new(append(|code| code.unary(Unary::$unary, self.0)))
+            }
+        }
+    )+};
+}
+
+unary_operators! {
+    [E: Kind] Symbol<E>: Neg neg, Neg;
+    [E: Kind] Word<E>: Not not, Not;
+    [] Truth: Not not, Not;
+}
+
+macro_rules! shifts {
+    ($($trait:ident $method:ident, $binary:ident;)+) => {$(
+        impl<E: Kind> $trait<usize> for Word<E> {
+            type Output = Self;
+
+            fn $method(self, count: usize) -> Self {
+                let count = Self::splat(count as u64);
+                Self::new(append(|code| code.binary(Binary::$binary, self.0, count.0)))
+            }
+        }
+    )+};
+}
+
+shifts! {
+    Shl shl, ShiftLeft;
+    Shr shr, ShiftRight;
+}
+
+/// Rare ways are always recorded; whoever runs the code may skip them.
+impl Mask for Truth {
+    fn begin_rare(self) -> bool {
+        BUILDER.with_borrow_mut(|code| code.begin_rare(self.0));
+        true
+    }
+
+    fn end_rare<T: Select<Truth>>(self, slow: T, usual: T) -> T {
+        BUILDER.with_borrow_mut(Builder::end_rare);
+        T::select(self, slow, usual)
+    }
+}
+
+impl<E: Kind> Bits for Word<E> {
+    type Mask = Truth;
+
+    fn splat(x: u64) -> Self {
+        Word::new(append(|code| code.constant(E::WORD, x)))
+    }
+
+    fn eq(self, other: Self) -> Truth {
+        Truth(append(|code| code.compare(Compare::Eq, self.0, other.0)))
+    }
+
+    fn signed_lt(self, other: Self) -> Truth {
+        Truth(append(|code| code.compare(Compare::Lt, self.0, other.0)))
+    }
+
+    fn select(mask: Truth, yes: Self, no: Self) -> Self {
+        Word::new(append(|code| code.select(mask.0, yes.0, no.0)))
+    }
+}
+
+/// Methods that are one instruction.
+macro_rules! methods {
+    ($($method:ident $unary:ident),+; $($binary_method:ident $binary:ident),+; $($test:ident $compare:ident),+) => {
+        $(fn $method(self) -> Self {
+            Symbol::new(append(|code| code.unary(Unary::$unary, self.0)))
+        })+
+        $(fn $binary_method(self, other: Self) -> Self {
+            Symbol::new(append(|code| code.binary(Binary::$binary, self.0, other.0)))
+        })+
+        $(fn $test(self, other: Self) -> Truth {
+            Truth(append(|code| code.compare(Compare::$compare, self.0, other.0)))
+        })+
+    };
+}
+
+const NO_ELEMENTS: &str = "a recording has no elements";
+
+macro_rules! lane {
+    ($($float:ident)+) => {$(
+        impl Lane for Symbol<$float> {
+            type Elem = $float;
+            type Mask = Truth;
+            type Bits = Word<$float>;
+            type Wide = Symbol<f64>;
+            /// A register, whose bodies are written for more than one element.
+            const LEN: usize = 2;
+
+            fn from_fn(_: impl FnMut(usize) -> $float) -> Self {
+                panic!("{NO_ELEMENTS}")
+            }
+
+            fn load(_: &[$float]) -> Self {
+                panic!("{NO_ELEMENTS}")
+            }
+
+            fn store(self, _: &mut [$float]) {
+                panic!("{NO_ELEMENTS}")
+            }
+
+            fn element(self, _: usize) -> $float {
+                panic!("{NO_ELEMENTS}")
+            }
+
+            fn splat(x: $float) -> Self {
+                Symbol::new(append(|code| code.constant($float::FLOAT, x.bits())))
+            }
+
+            fn widen(self) -> Symbol<f64> {
+                Symbol::new(append(|code| code.convert(Type::F64, self.0)))
+            }
+
+            fn narrow(x: Symbol<f64>) -> Self {
+                Symbol::new(append(|code| code.convert($float::FLOAT, x.0)))
+            }
+
+            fn to_bits(self) -> Word<$float> {
+                Word::new(append(|code| code.bits($float::WORD, self.0)))
+            }
+
+            fn from_bits(bits: Word<$float>) -> Self {
+                Symbol::new(append(|code| code.bits($float::FLOAT, bits.0)))
+            }
+
+            fn lookup(table: &[$float; 16], index: Word<$float>) -> Self {
+                Symbol::new(append(|code| code.lookup($float::FLOAT, table.map($float::bits), index.0)))
+            }
+
+            fn mul_add(self, a: Self, b: Self) -> Self {
+                Symbol::new(append(|code| code.mul_add(self.0, a.0, b.0)))
+            }
+
+            fn select(mask: Truth, yes: Self, no: Self) -> Self {
+                Symbol::new(append(|code| code.select(mask.0, yes.0, no.0)))
+            }
+
+            methods! {
+                sqrt Sqrt, round_ties_even RoundTiesEven, floor Floor, ceil Ceil, trunc Trunc, abs Abs;
+                min Min, max Max, ldexp Ldexp;
+                lt Lt, le Le, eq Eq
+            }
+
+            fn exp2_int(n: Self) -> Self {
+                Self::num(1.0).ldexp(n)
+            }
+
+            fn binade(self) -> (Self, Self) {
+                let part = |unary| Symbol::new(append(|code| code.unary(unary, self.0)));
+                (part(Unary::Exponent), part(Unary::Significand))
+            }
+
+            fn split_exponent(self) -> (Self, Self) {
+                let (e, m) = self.binade();
+                let is_large = m.ge(Self::num(1.5));
+                (
+                    Select::select(is_large, e + Self::num(1.0), e),
+                    Select::select(is_large, m * Self::num(0.5), m),
+                )
+            }
+
+            fn remainder(self, other: Self) -> Self {
+                long_remainder(self, other)
+            }
+
+            fn power_of_ten(self) -> Self {
+                // More digits than any number has; NaN stays, and has no bits that count.
+                let digits = Self::num(1024.0).min(self);
+                let exponent: Word<$float> = Word::new(append(|code| code.convert($float::WORD, digits.0)));
+                // As the language's `powi`: by squaring.
+                let (mut power, mut square) = (Self::num(1.0), 10.0);
+                for bit in 0..=10 {
+                    let is_set = !(exponent & Bits::splat(1 << bit)).eq(Bits::splat(0));
+                    power = Select::select(is_set, power * Self::splat(square), power);
+                    square *= square;
+                }
+                power
+            }
+        }
+    )+};
+}
+
+lane!(f32 f64);
+
+/// The remainder of truncated division, for any quotient: by the divisor times falling powers of two, each
+/// of which leaves a quotient of few bits. Then the product is exact, as is the difference.
+fn long_remainder<V: Lane>(a: V, b: V) -> V {
+    // One bit less than a significand has, so that a quotient is at most one too large.
+    let step = V::Elem::SIGNIFICAND - 1;
+    let bits = 2 * V::Elem::BIAS as usize + V::Elem::SIGNIFICAND + 1;
+    let factor = V::num(2f64.powi(step as i32));
+    let mut divisors = vec![b.abs()];
+    while divisors.len() * step < bits {
+        divisors.push(divisors[divisors.len() - 1] * factor);
+    }
+    let mut rest = a.abs();
+    for &divisor in divisors.iter().rev() {
+        let quotient = (rest / divisor).trunc();
+        let less = (-quotient).mul_add(divisor, rest);
+        let less = V::select(less.lt(V::num(0.0)), less + divisor, less);
+        // What overflowed is more than there is.
+        rest = V::select(divisor.is_finite(), less, rest);
+    }
+    let is_defined = a.is_finite() & !b.is_nan();
+    V::select(is_defined, rest, V::num(f64::NAN)).copysign(a)
+}

@@ -1,0 +1,227 @@
+//! Owns integers that are recorded, and the recording of operations on integers and bools. It does not know
+//! what an operation computes.
+
+use std::marker::PhantomData;
+
+use zerostride_code::{Binary, Compare, Type, Unary, Value};
+use zerostride_ops::DType;
+
+use super::{Recorded, cast, stored_type};
+use crate::bodies::dispatch::{Body, VisitBoolean, VisitInteger};
+use crate::bodies::integer::{Integer, Whole};
+use crate::lane::record::{Kind, Symbol, Truth, append};
+use crate::lane::{Element, Lane, Select, rare};
+
+/// An integer of a code, read as one of type `T`.
+#[derive(Clone, Copy)]
+pub(super) struct Number<T>(Value, PhantomData<T>);
+
+impl<T: Integer> Number<T> {
+    const TYPE: Type = stored_type(T::DTYPE);
+    const IS_SIGNED: bool = T::DTYPE.is_signed_int();
+
+    fn new(value: Value) -> Self {
+        Number(value, PhantomData)
+    }
+
+    fn binary(self, binary: Binary, other: Self) -> Self {
+        Number::new(append(|code| code.binary(binary, self.0, other.0)))
+    }
+
+    fn compare(self, compare: Compare, other: Self) -> Truth {
+        Truth(append(|code| code.compare(compare, self.0, other.0)))
+    }
+
+    /// The nearest float.
+    fn to_float<F: Kind>(self, dtype: DType) -> Symbol<F> {
+        Symbol::new(append(|code| cast::real(code, T::DTYPE, dtype, self.0)))
+    }
+
+    /// The sign bit, whatever the type.
+    fn has_high_bit(self) -> Truth {
+        self.compare(Compare::Lt, Self::splat(0))
+    }
+
+    /// A quotient that is at most one too large, seen from 0, corrected by what it leaves of the dividend.
+    fn corrected(self, divisor: Self, nearest: Self) -> Self {
+        let rest = self.wrapping_sub(nearest.wrapping_mul(divisor));
+        let differ = self.is_negative() ^ divisor.is_negative();
+        let away = Select::select(differ, Self::splat(-1), Self::splat(1));
+        let beyond = !rest.eq(Self::splat(0)) & (rest.has_high_bit() ^ self.is_negative());
+        nearest.wrapping_sub(Select::select(beyond, away, Self::splat(0)))
+    }
+
+    /// The quotient of integers that are floats of twice as many bits, as `bodies/division.rs` has it.
+    fn short_quotient<F: Kind>(self, divisor: Self, dtype: DType) -> Self
+    where
+        Symbol<F>: Lane<Elem = F>,
+        <Symbol<F> as Lane>::Bits: Into<Value>,
+    {
+        let quotient = self.to_float::<F>(dtype) / divisor.to_float::<F>(dtype);
+        let rounded: Value = (quotient + Symbol::splat(F::ROUNDER)).to_bits().into();
+        let nearest = Number::new(append(|code| code.convert(Self::TYPE, rounded)));
+        self.corrected(divisor, nearest)
+    }
+}
+
+/// The nearest integer of a number up to 2^51.
+fn nearest(x: Symbol<f64>) -> Number<i64> {
+    let rounder = Symbol::splat(f64::ROUNDER);
+    Number::new(((x + rounder).to_bits() - rounder.to_bits()).into())
+}
+
+impl Number<i64> {
+    fn long_quotient(self, divisor: Self) -> Self {
+        let float = |number: Self| number.to_float::<f64>(DType::F64);
+        let inverse = Symbol::num(1.0) / float(divisor);
+        let high = nearest(float(self) * inverse * Symbol::num(2f64.powi(-32))).shl(Self::splat(32));
+        let rest = self.wrapping_sub(high.wrapping_mul(divisor));
+        self.corrected(divisor, high.wrapping_add(nearest(float(rest) * inverse)))
+    }
+}
+
+impl Number<u64> {
+    fn long_quotient(self, divisor: Self) -> Self {
+        let one = Self::splat(1);
+        let signed = |number: Self| Number::<i64>::new(number.0);
+        // Half of the number fits into an i64.
+        let even = signed(self.shr(one)).long_quotient(signed(divisor)).shl(signed(one));
+        let even = Self::new(even.0);
+        let rest = self.wrapping_sub(even.wrapping_mul(divisor));
+        let step = |mask| Select::select(mask, one, Self::splat(0));
+        let quotient = even.wrapping_add(step(!rest.lt(divisor)));
+        Select::select(divisor.has_high_bit(), step(!self.lt(divisor)), quotient)
+    }
+}
+
+impl<T: Integer> Select<Truth> for Number<T> {
+    fn select(mask: Truth, yes: Self, no: Self) -> Self {
+        Number::new(append(|code| code.select(mask.0, yes.0, no.0)))
+    }
+}
+
+/// Methods that are one instruction.
+macro_rules! methods {
+    ($($method:ident $binary:ident;)+) => {
+        $(fn $method(self, other: Self) -> Self {
+            self.binary(Binary::$binary, other)
+        })+
+    };
+}
+
+impl<T: Integer> Whole for Number<T> {
+    type Mask = Truth;
+    const BITS: u32 = T::BITS;
+
+    methods! {
+        wrapping_add Add;
+        wrapping_sub Sub;
+        wrapping_mul Mul;
+        and And;
+        or Or;
+        xor Xor;
+        shl ShiftLeft;
+    }
+
+    fn splat(x: i64) -> Self {
+        Number::new(append(|code| code.constant(Self::TYPE, x as u64)))
+    }
+
+    fn eq(self, other: Self) -> Truth {
+        self.compare(Compare::Eq, other)
+    }
+
+    fn lt(self, other: Self) -> Truth {
+        self.compare(if Self::IS_SIGNED { Compare::Lt } else { Compare::Below }, other)
+    }
+
+    fn not(self) -> Self {
+        Number::new(append(|code| code.unary(Unary::Not, self.0)))
+    }
+
+    fn is_negative(self) -> Truth {
+        if Self::IS_SIGNED { self.has_high_bit() } else { Truth(append(|code| code.constant(Type::Mask, 0))) }
+    }
+
+    fn is_shift_count(self) -> Truth {
+        self.compare(Compare::Below, Self::splat(T::BITS.into()))
+    }
+
+    fn shr(self, count: Self) -> Self {
+        self.binary(if Self::IS_SIGNED { Binary::ShiftRightSigned } else { Binary::ShiftRight }, count)
+    }
+
+    fn quotient(self, divisor: Self) -> Self {
+        match (T::BITS, Self::IS_SIGNED) {
+            (64, true) => Self::new(Number::<i64>::new(self.0).long_quotient(Number::new(divisor.0)).0),
+            (64, false) => Self::new(Number::<u64>::new(self.0).long_quotient(Number::new(divisor.0)).0),
+            (32, _) => self.short_quotient::<f64>(divisor, DType::F64),
+            _ => self.short_quotient::<f32>(divisor, DType::F32),
+        }
+    }
+
+    fn gcd(self, _: Self) -> Self {
+        panic!("Euclid's algorithm takes as many steps as its numbers need")
+    }
+
+    /// Bit by bit; most exponents are short.
+    fn power(self, exponent: Self) -> Self {
+        const SHORT_BITS: u32 = 4;
+        let (mut power, mut square) = (Self::splat(1), self);
+        let mut step = |power: Self, bit: u32| {
+            let is_unset = exponent.and(Self::splat(1 << bit)).eq(Self::splat(0));
+            let result = Select::select(is_unset, power, power.wrapping_mul(square));
+            square = square.wrapping_mul(square);
+            result
+        };
+        for bit in 0..SHORT_BITS {
+            power = step(power, bit);
+        }
+        rare!(!exponent.lt(Self::splat(1 << SHORT_BITS)), power, {
+            let mut power = power;
+            for bit in SHORT_BITS..T::BITS {
+                power = step(power, bit);
+            }
+            power
+        })
+    }
+}
+
+/// Records bodies on integers of type `T`.
+pub(super) struct Integers<'a, T> {
+    operands: &'a [Recorded],
+    kind: PhantomData<T>,
+}
+
+impl<'a, T: Integer> Integers<'a, T> {
+    pub(super) fn new(operands: &'a [Recorded]) -> Self {
+        Integers { operands, kind: PhantomData }
+    }
+
+    fn numbers<const N: usize>(&self) -> [Number<T>; N] {
+        std::array::from_fn(|place| Number::new(self.operands[place].re()))
+    }
+}
+
+impl<T: Integer> VisitInteger<Number<T>> for Integers<'_, T> {
+    type Output = Recorded;
+
+    fn value<B: Body<N, Number<T>, Result = Number<T>>, const N: usize>(self) -> Recorded {
+        Recorded::Real(B::call(self.numbers()).0)
+    }
+
+    fn test<B: Body<N, Number<T>, Result = Truth>, const N: usize>(self) -> Recorded {
+        Recorded::Real(B::call(self.numbers()).0)
+    }
+}
+
+/// Records bodies on bools.
+pub(super) struct Booleans<'a>(pub(super) &'a [Recorded]);
+
+impl VisitBoolean<Truth> for Booleans<'_> {
+    type Output = Recorded;
+
+    fn value<B: Body<N, Truth, Result = Truth>, const N: usize>(self) -> Recorded {
+        Recorded::Real(B::call(std::array::from_fn(|place| Truth(self.0[place].re()))).0)
+    }
+}
