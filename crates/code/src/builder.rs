@@ -29,8 +29,9 @@ pub struct Builder {
     known: HashMap<Instruction, Value>,
     tables: Vec<[u64; 16]>,
     inputs: Vec<Type>,
-    /// The rare ways that are open: the place of each beginning, and the instructions first written in it.
-    open: Vec<(usize, Vec<Instruction>)>,
+    /// The rare ways that are open: the place of each beginning, if it is rare at all, and the instructions
+    /// first written in it.
+    open: Vec<(Option<usize>, Vec<Instruction>)>,
 }
 
 impl Builder {
@@ -128,7 +129,11 @@ impl Builder {
     /// Begins a rare way, whose values are only read by selections of this mask, as what stands where it
     /// holds.
     pub fn begin_rare(&mut self, mask: Value) {
-        self.open.push((self.instructions.len(), Vec::new()));
+        if self.known_bits(mask) == Some(1) {
+            // All elements want it: selections are what stands in it.
+            return self.open.push((None, Vec::new()));
+        }
+        self.open.push((Some(self.instructions.len()), Vec::new()));
         self.instructions.push(Instruction { ty: Type::Mask, operation: Operation::Rare { mask, count: 0 } });
     }
 
@@ -138,6 +143,12 @@ impl Builder {
     /// If none is open.
     pub fn end_rare(&mut self) {
         let (start, written) = self.open.pop().expect("a rare way was begun");
+        let Some(start) = start else {
+            if let Some((_, outer)) = self.open.last_mut() {
+                outer.extend(written);
+            }
+            return;
+        };
         let own = (self.instructions.len() - start - 1) as u32;
         if let Operation::Rare { count, .. } = &mut self.instructions[start].operation {
             *count = own;
@@ -263,5 +274,16 @@ mod tests {
         assert_eq!(builder.binary(Binary::Xor, always, mask), builder.unary(Unary::Not, mask));
         assert_eq!(builder.select(always, x, mask), x);
         assert_eq!(builder.select(never, mask, x), x);
+    }
+
+    #[test]
+    fn what_all_elements_want_is_in_no_rare_way() {
+        let mut builder = Builder::new();
+        let (x, always) = (builder.input(Type::F32), builder.constant(Type::Mask, 1));
+        builder.begin_rare(always);
+        let root = builder.unary(Unary::Sqrt, x);
+        builder.end_rare();
+        let result = builder.select(always, root, x);
+        assert_eq!(builder.finish(&[result]).to_string(), "%0 = f32 input 0\n%1 = f32 sqrt %0\nresult %1\n");
     }
 }

@@ -175,6 +175,10 @@ impl Lowering {
         match binary {
             Binary::Add | Binary::Sub if ty.is_float() => self.sum(binary, a, b),
             Binary::Ldexp if self.is_basic => self.ldexp(ty, a, b),
+            Binary::Scale if self.is_basic => {
+                let power = self.power_of_2(ty, b);
+                if a == self.number(ty, 1.0) { power } else { self.binary(Binary::Mul, a, power) }
+            }
             Binary::ShiftRightSigned if ty == Type::W64 && self.is_basic => {
                 // The sign bit, shifted to its place, says which bits are to be set.
                 let sign = self.word(ty, 1 << 63);
@@ -520,7 +524,12 @@ mod tests {
             let whole = builder.unary(Unary::RoundTiesEven, b);
             let (first, second) =
                 (builder.binary(Binary::Ldexp, one, whole), builder.binary(Binary::Min, a, whole));
-            builder.binary(Binary::Add, first, second)
+            let near = builder.constant(Type::F32, (-126f32).to_bits().into());
+            let near = builder.binary(Binary::Max, whole, near);
+            let most = builder.constant(Type::F32, 127f32.to_bits().into());
+            let near = builder.binary(Binary::Min, near, most);
+            let scaled = builder.binary(Binary::Scale, second, near);
+            builder.binary(Binary::Add, first, scaled)
         });
     }
 }

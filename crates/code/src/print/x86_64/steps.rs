@@ -589,7 +589,7 @@ impl Selection<'_> {
                 ),
                 false,
             ),
-            Binary::Ldexp => (
+            Binary::Ldexp | Binary::Scale => (
                 by_width(
                     is_64,
                     pair!(-, EVEX_Vscalefps_xmm_k1z_xmm_xmmm128b32),
