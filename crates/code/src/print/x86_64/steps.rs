@@ -872,8 +872,8 @@ impl Selection<'_> {
         }
     }
 
-    /// The number that one of these registers has at a place: a permutation of each, and a choice among their
-    /// answers by the bits of the index above those that the permutation knows.
+    /// The number that one of these registers has at a place: a permutation of each, and a choice among
+    /// their answers by the bits of the index above those that the permutation knows.
     fn found(&mut self, is_64: bool, registers: &[Id], place: Id, index: Id) -> Id {
         if let [register] = *registers {
             let permute = Encoding::VEX_Vpermps_ymm_ymm_ymmm256;
