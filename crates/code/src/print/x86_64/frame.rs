@@ -303,11 +303,15 @@ impl Writer<'_> {
 
     /// The inputs whose vectors are read, and the bytes of their elements.
     fn loaded(&self) -> Vec<(usize, u32)> {
-        let loaded = self.steps.steps.iter().filter_map(|step| match step.act {
-            Act::Load { input, bytes, .. } => Some((input as usize, bytes)),
-            _ => None,
-        });
-        loaded.collect()
+        let mut loaded: Vec<(usize, u32)> = Vec::new();
+        for step in &self.steps.steps {
+            if let Act::Load { input, bytes, .. } = step.act
+                && !loaded.contains(&(input as usize, bytes))
+            {
+                loaded.push((input as usize, bytes));
+            }
+        }
+        loaded
     }
 
     /// Copies elements between an operand and its buffer: so many, or those that are left.

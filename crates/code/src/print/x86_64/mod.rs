@@ -82,3 +82,40 @@ pub fn print(row: &Row, set: Set) -> Result<Vec<u8>, Unprintable> {
     let steps = steps::steps(&code, row, set);
     frame::write(&steps, row, set)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Binary, Builder, Read, Type};
+
+    /// The sum of so many inputs, which are read with a step.
+    fn sum(count: usize) -> Row {
+        let mut builder = Builder::new();
+        let first = builder.input(Type::F64);
+        let sum = (1..count).fold(first, |sum, _| {
+            let input = builder.input(Type::F64);
+            builder.binary(Binary::Add, sum, input)
+        });
+        let mut row = Row::contiguous(builder.finish(&[sum]));
+        row.reads.fill(Read::Stepped);
+        row
+    }
+
+    #[test]
+    fn a_row_has_its_operands_and_takes_little_stack() {
+        let mut row = sum(3);
+        assert!(print(&row, Set::Avx512).is_ok());
+        row.writes.clear();
+        assert_eq!(print(&row, Set::Avx512), Err(Unprintable::Operands));
+        // Buffers for two vectors side by side would be too large.
+        for set in [Set::Avx512, Set::Avx2] {
+            assert!(print(&sum(600), set).is_ok());
+            assert_eq!(print(&sum(1100), set), Err(Unprintable::Stack));
+        }
+    }
+
+    #[test]
+    fn printed_bytes_depend_on_the_row_alone() {
+        assert_eq!(print(&sum(40), Set::Avx2), print(&sum(40), Set::Avx2));
+    }
+}

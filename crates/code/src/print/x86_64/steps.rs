@@ -329,12 +329,9 @@ impl Selection<'_> {
         }
         self.close(&mut open, self.code.instructions.len());
         // What is read has been read before anything is written over it.
-        let stored: Vec<(u32, Id, Type)> = (0..)
-            .zip(&self.code.results)
-            .map(|(index, &value)| (index, self.values[value.index()], self.code.ty(value)))
-            .collect();
+        let code = self.code;
         let stores: Vec<(Act, Id)> =
-            stored.into_iter().map(|(index, id, ty)| self.store(index, id, ty)).collect();
+            (0..).zip(&code.results).map(|(index, &value)| self.store(index, value)).collect();
         for (store, id) in stores {
             self.push(store, [id, NONE, NONE], false);
         }
@@ -449,8 +446,8 @@ impl Selection<'_> {
                 let mask = self.mask_of(mask, is_64);
                 self.select(is_64, bytes, mask, self.of(yes), self.of(no))
             }
-            Operation::Convert(a) => self.convert(self.code.ty(a), ty, self.of(a), true),
-            Operation::ConvertUnsigned(a) => self.convert(self.code.ty(a), ty, self.of(a), false),
+            Operation::Convert(a) => self.convert(a, ty, true),
+            Operation::ConvertUnsigned(a) => self.convert(a, ty, false),
             Operation::Bits(a) => self.of(a),
             Operation::Lookup { table, index } => self.lookup(is_64, table as usize, self.of(index)),
             Operation::Compare(..) | Operation::Rare { .. } => unreachable!("they have masks"),
@@ -756,21 +753,32 @@ impl Selection<'_> {
         self.make(pair, bytes, Shape::Select, &[mask, yes, no])
     }
 
-    fn convert(&mut self, from: Type, to: Type, a: Id, is_signed: bool) -> Id {
+    fn convert(&mut self, value: Value, to: Type, is_signed: bool) -> Id {
+        let (from, a) = (self.code.ty(value), self.of(value));
         let bytes = self.bytes(Type::F32);
         let pair = match (from, to) {
+            (Type::W16, Type::W32) if self.is_packed(value) => {
+                let pair = pair!(VEX_Vpmovzxwd_xmm_xmmm64, EVEX_Vpmovzxwd_xmm_k1z_xmmm64);
+                return self.resize(pair, Shape::Register, a, None, bytes, bytes / 2);
+            }
             // Inputs have been widened, and results are stored without what they lack.
             (Type::W8 | Type::W16, _) | (_, Type::W8 | Type::W16) => return a,
             (Type::F16, _) => {
-                let halves = self.packed_words(bytes, a);
                 let pair = pair!(VEX_Vcvtph2ps_xmm_xmmm64, EVEX_Vcvtph2ps_xmm_k1z_xmmm64);
+                if let Act::Load { input, bytes: own, register_bytes, .. } = self.steps[a as usize].act {
+                    let encoding = self.encoding(pair, bytes);
+                    return self.push(
+                        Act::Load { input, encoding, bytes: own, register_bytes },
+                        [NONE; 3],
+                        false,
+                    );
+                }
+                let halves = if self.is_packed(value) { a } else { self.packed_words(bytes, a) };
                 return self.resize(pair, Shape::Register, halves, None, bytes, bytes / 2);
             }
             (_, Type::F16) => {
                 let pair = pair!(VEX_Vcvtps2ph_xmmm64_xmm_imm8, EVEX_Vcvtps2ph_xmmm64_k1z_xmm_imm8);
-                let halves = self.resize(pair, Shape::Register, a, Some(0), bytes / 2, bytes);
-                let pair = pair!(VEX_Vpmovzxwd_xmm_xmmm64, EVEX_Vpmovzxwd_xmm_k1z_xmmm64);
-                return self.resize(pair, Shape::Register, halves, None, bytes, bytes / 2);
+                return self.resize(pair, Shape::Register, a, Some(0), bytes / 2, bytes);
             }
             (Type::F32, Type::F64) => pair!(VEX_Vcvtps2pd_xmm_xmmm64, EVEX_Vcvtps2pd_xmm_k1z_xmmm64b32),
             (Type::F64, Type::F32) => pair!(VEX_Vcvtpd2ps_xmm_xmmm128, EVEX_Vcvtpd2ps_xmm_k1z_xmmm128b64),
@@ -798,6 +806,15 @@ impl Selection<'_> {
             _ => unreachable!("the verifier knows no other conversion"),
         };
         self.resize(pair, Shape::Unary, a, None, self.bytes(to), self.bytes(from))
+    }
+
+    /// Whether a register has words of 16 bits side by side: those that an instruction has made `f16`.
+    fn is_packed(&self, value: Value) -> bool {
+        match self.code.instructions[value.index()].operation {
+            Operation::Bits(a) => self.is_packed(a),
+            Operation::Convert(_) => self.code.ty(value) == Type::F16,
+            _ => false,
+        }
     }
 
     /// The low halves of elements of 64 bits.
@@ -1054,12 +1071,15 @@ impl Selection<'_> {
     }
 
     /// The writing of a result, and what is written: the value as memory has it.
-    fn store(&mut self, result: u32, id: Id, ty: Type) -> (Act, Id) {
+    fn store(&mut self, result: u32, value: Value) -> (Act, Id) {
+        let (id, ty) = (self.of(value), self.code.ty(value));
         let (own, bytes) = (self.bytes(ty), ty.bits() / 8);
         let is_non_temporal = self.row.writes[result as usize] == Write::NonTemporal;
         let total = bytes * self.lanes;
-        let is_packed = self.set == Set::Avx2 || is_non_temporal && total >= 16;
+        let has_words = self.is_packed(value);
+        let is_packed = self.set == Set::Avx2 || is_non_temporal && total >= 16 || has_words;
         let packed = match bytes {
+            _ if has_words => id,
             1 if self.set == Set::Avx2 => self.packed_bytes(own, id),
             1 if is_packed => {
                 let pair = pair!(-, EVEX_Vpmovdb_xmmm32_k1z_xmm);
