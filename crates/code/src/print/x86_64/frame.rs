@@ -6,7 +6,7 @@ use iced_x86::{Code as Encoding, Register};
 use super::assembler::{Assembler, Label, Operand, at};
 use super::order::{Order, items, places};
 use super::registers::{Place, Placed, Placement, Values, place};
-use super::steps::{Act, Form, Id, NONE, Shape, Step, Steps, mul_add};
+use super::steps::{Act, Form, Id, NONE, OPERANDS, Shape, Step, Steps, mul_add};
 use super::{Set, Unprintable};
 use crate::row::{Read, Row, Write};
 
@@ -451,7 +451,7 @@ impl Writer<'_> {
         let step = *self.step_of(id);
         let has_slot = self.slots.get(id as usize).is_some_and(|&slot| slot != NONE);
         if matches!(step.act, Act::Load { .. }) && !has_slot {
-            return self.step(id / self.copies, id % self.copies, [Place::Register(0); 3], to);
+            return self.step(id / self.copies, id % self.copies, [Place::Register(0); OPERANDS], to);
         }
         let memory = self.memory(id);
         if step.is_mask {
@@ -492,7 +492,7 @@ impl Writer<'_> {
         }
     }
 
-    fn step(&mut self, number: u32, copy: u32, args: [Place; 3], to: u8) {
+    fn step(&mut self, number: u32, copy: u32, args: [Place; OPERANDS], to: u8) {
         let step = self.steps.steps[number as usize];
         match step.act {
             Act::Load { input, encoding, bytes, register_bytes } => {
@@ -512,7 +512,7 @@ impl Writer<'_> {
             }
             Act::Make { encoding, shape, immediate, sizes } => {
                 let target = if step.is_mask { register(mask(to)) } else { register(sized(to, sizes.0)) };
-                let mut of = Vec::with_capacity(3);
+                let mut of = Vec::with_capacity(OPERANDS);
                 for (arg, place) in step.args().zip(args) {
                     let is_mask = self.steps.steps[arg as usize].is_mask;
                     of.push(self.operand(place, is_mask, sizes.1));
@@ -522,6 +522,10 @@ impl Writer<'_> {
                     Shape::Select if self.set == Set::Avx512 => {
                         let Operand::Register(mask) = of[0] else { return };
                         return self.assembler.put_masked(encoding, &[target, of[2], of[1]], mask, false);
+                    }
+                    Shape::Masked => {
+                        let Operand::Register(mask) = of[0] else { return };
+                        return self.assembler.put_masked(encoding, &[target, of[1], of[2]], mask, false);
                     }
                     Shape::Select => operands.extend([of[2], of[1], of[0]]),
                     Shape::MaskSelect => return self.mask_select(target, [of[0], of[1], of[2]]),

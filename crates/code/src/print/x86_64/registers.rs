@@ -1,7 +1,7 @@
 //! Owns the places of values: a linear scan over the registers, which keeps what is read next and leaves in
 //! memory what is read last. It does not know instructions beyond their shapes, nor how they are written.
 
-use super::steps::{Act, Id, NONE, Shape, Step};
+use super::steps::{Act, Id, NONE, OPERANDS, Shape, Step};
 
 /// No register.
 const NOWHERE: u8 = u8::MAX;
@@ -36,7 +36,7 @@ pub(super) enum Placed {
     Step {
         step: u32,
         copy: u32,
-        args: [Place; 3],
+        args: [Place; OPERANDS],
         to: u8,
     },
     /// `to = ± a · b + c` in the form that overwrites the operand with this index.
@@ -347,7 +347,8 @@ impl Scan<'_> {
 
     fn step(&mut self, number: u32, copy: u32) {
         let step = &self.values.steps[number as usize];
-        let ids: [Id; 3] = step.args.map(|arg| if arg == NONE { NONE } else { self.values.id(arg, copy) });
+        let ids: [Id; OPERANDS] =
+            step.args.map(|arg| if arg == NONE { NONE } else { self.values.id(arg, copy) });
         let own = self.values.id(number, copy);
         self.guarded.clear();
         self.guarded.extend(ids.iter().filter(|&&id| id != NONE && self.register[id as usize] != NOWHERE));
@@ -357,9 +358,14 @@ impl Scan<'_> {
             _ => Shape::Register,
         };
         if matches!(shape, Shape::MulAdd { .. }) {
-            return self.mul_add(number, own, ids);
+            return self.mul_add(number, own, [ids[0], ids[1], ids[2]]);
         }
-        // Which operand may stay in memory.
+        // Which operand is overwritten, and which may stay in memory.
+        let tied = match shape {
+            Shape::Overwriting => Some(0),
+            Shape::Masked => Some(3),
+            _ => None,
+        };
         let (memory, is_turned) = match shape {
             Shape::Unary => (Some(0), false),
             Shape::Binary { commutes: true }
@@ -368,16 +374,16 @@ impl Scan<'_> {
                 (Some(0), true)
             }
             Shape::Binary { .. } | Shape::Select => (Some(1), false),
-            Shape::Overwriting => (Some(2), false),
+            Shape::Overwriting | Shape::Masked => (Some(2), false),
             _ => (None, false),
         };
-        let mut args = [Place::Register(0); 3];
+        let mut args = [Place::Register(0); OPERANDS];
         for (nth, &id) in ids.iter().enumerate().filter(|&(_, &id)| id != NONE) {
             let may_stay = memory == Some(nth)
                 && !self.is_in_register(id)
                 && self.is_operand(id, shape != Shape::Unary)
                 && ids.iter().filter(|&&other| other == id).count() == 1;
-            let is_tied = shape == Shape::Overwriting && nth == 0;
+            let is_tied = tied == Some(nth);
             args[nth] = if may_stay {
                 Place::Memory(id)
             } else if is_tied && !self.is_in_register(id) {
@@ -390,15 +396,15 @@ impl Scan<'_> {
         if is_turned {
             args.swap(0, 1);
         }
-        let to = if shape == Shape::Overwriting {
-            self.tied(ids[0], &ids[1..], own)
+        let to = if let Some(tied) = tied {
+            self.tied(ids[tied], &[], own)
         } else {
             self.release(&ids);
             self.target(number, own)
         };
         self.result.placed.push(Placed::Step { step: number, copy, args, to });
         self.define(number, own, to);
-        if shape == Shape::Overwriting {
+        if tied.is_some() {
             self.release(&ids);
         }
     }

@@ -15,6 +15,9 @@ pub(super) type Id = u32;
 /// No value.
 pub(super) const NONE: Id = u32::MAX;
 
+/// The most values that a step reads.
+pub(super) const OPERANDS: usize = 4;
+
 /// How the operands of an instruction stand: which may be in memory, which is overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -26,6 +29,9 @@ pub(super) enum Shape {
     Binary { commutes: bool },
     /// A selection: the mask, the value where it holds, perhaps in memory, and the other one.
     Select,
+    /// A selection of a result of two operands, the last one perhaps in memory: the mask, both, and what is
+    /// overwritten where the mask holds.
+    Masked,
     /// `± a · b ± c`: the instruction overwrites one of its operands, and there is one for each.
     MulAdd { is_64: bool, signs: Signs },
     /// The first operand is overwritten, the last one perhaps in memory.
@@ -65,7 +71,7 @@ pub(super) enum Act {
 pub(super) struct Step {
     pub act: Act,
     /// The values that it reads, the rest being [`NONE`].
-    pub args: [Id; 3],
+    pub args: [Id; OPERANDS],
     /// Whether its value is a mask in a mask register.
     pub is_mask: bool,
 }
@@ -116,6 +122,7 @@ pub(super) fn steps(code: &Code, row: &Row, set: Set) -> Steps {
         narrow: vec![NONE; if set == Set::Avx2 { code.instructions.len() } else { 0 }],
         widths: Vec::new(),
         needs_negated: read_elsewhere(code),
+        is_masked: if set == Set::Avx512 { masked(code) } else { vec![false; code.instructions.len()] },
         shared: Vec::new(),
     };
     if set == Set::Avx2 {
@@ -280,6 +287,142 @@ fn by_width(is_64: bool, narrow: Pair, wide: Pair) -> Pair {
     if is_64 { wide } else { narrow }
 }
 
+/// The encodings of an operation on two values, and whether these may change places.
+fn binary_pair(binary: Binary, ty: Type) -> (Pair, bool) {
+    let (is_float, is_64) = (ty.is_float(), ty.bits() == 64);
+    match binary {
+        Binary::Add if is_float => (
+            by_width(
+                is_64,
+                pair!(VEX_Vaddps_xmm_xmm_xmmm128, EVEX_Vaddps_xmm_k1z_xmm_xmmm128b32),
+                pair!(VEX_Vaddpd_xmm_xmm_xmmm128, EVEX_Vaddpd_xmm_k1z_xmm_xmmm128b64),
+            ),
+            true,
+        ),
+        Binary::Sub if is_float => (
+            by_width(
+                is_64,
+                pair!(VEX_Vsubps_xmm_xmm_xmmm128, EVEX_Vsubps_xmm_k1z_xmm_xmmm128b32),
+                pair!(VEX_Vsubpd_xmm_xmm_xmmm128, EVEX_Vsubpd_xmm_k1z_xmm_xmmm128b64),
+            ),
+            false,
+        ),
+        Binary::Mul if is_float => (
+            by_width(
+                is_64,
+                pair!(VEX_Vmulps_xmm_xmm_xmmm128, EVEX_Vmulps_xmm_k1z_xmm_xmmm128b32),
+                pair!(VEX_Vmulpd_xmm_xmm_xmmm128, EVEX_Vmulpd_xmm_k1z_xmm_xmmm128b64),
+            ),
+            true,
+        ),
+        Binary::Div => (
+            by_width(
+                is_64,
+                pair!(VEX_Vdivps_xmm_xmm_xmmm128, EVEX_Vdivps_xmm_k1z_xmm_xmmm128b32),
+                pair!(VEX_Vdivpd_xmm_xmm_xmmm128, EVEX_Vdivpd_xmm_k1z_xmm_xmmm128b64),
+            ),
+            false,
+        ),
+        // The second operand is the answer where one is NaN or both are zero, as in the interpreter.
+        Binary::Min => (
+            by_width(
+                is_64,
+                pair!(VEX_Vminps_xmm_xmm_xmmm128, EVEX_Vminps_xmm_k1z_xmm_xmmm128b32),
+                pair!(VEX_Vminpd_xmm_xmm_xmmm128, EVEX_Vminpd_xmm_k1z_xmm_xmmm128b64),
+            ),
+            false,
+        ),
+        Binary::Max => (
+            by_width(
+                is_64,
+                pair!(VEX_Vmaxps_xmm_xmm_xmmm128, EVEX_Vmaxps_xmm_k1z_xmm_xmmm128b32),
+                pair!(VEX_Vmaxpd_xmm_xmm_xmmm128, EVEX_Vmaxpd_xmm_k1z_xmm_xmmm128b64),
+            ),
+            false,
+        ),
+        Binary::Ldexp | Binary::Scale => (
+            by_width(
+                is_64,
+                pair!(-, EVEX_Vscalefps_xmm_k1z_xmm_xmmm128b32),
+                pair!(-, EVEX_Vscalefpd_xmm_k1z_xmm_xmmm128b64),
+            ),
+            false,
+        ),
+        Binary::Add => (
+            by_width(
+                is_64,
+                pair!(VEX_Vpaddd_xmm_xmm_xmmm128, EVEX_Vpaddd_xmm_k1z_xmm_xmmm128b32),
+                pair!(VEX_Vpaddq_xmm_xmm_xmmm128, EVEX_Vpaddq_xmm_k1z_xmm_xmmm128b64),
+            ),
+            true,
+        ),
+        Binary::Sub => (
+            by_width(
+                is_64,
+                pair!(VEX_Vpsubd_xmm_xmm_xmmm128, EVEX_Vpsubd_xmm_k1z_xmm_xmmm128b32),
+                pair!(VEX_Vpsubq_xmm_xmm_xmmm128, EVEX_Vpsubq_xmm_k1z_xmm_xmmm128b64),
+            ),
+            false,
+        ),
+        Binary::Mul => (
+            by_width(
+                is_64,
+                pair!(VEX_Vpmulld_xmm_xmm_xmmm128, EVEX_Vpmulld_xmm_k1z_xmm_xmmm128b32),
+                pair!(-, EVEX_Vpmullq_xmm_k1z_xmm_xmmm128b64),
+            ),
+            true,
+        ),
+        Binary::And => (
+            by_width(
+                is_64,
+                pair!(VEX_Vpand_xmm_xmm_xmmm128, EVEX_Vpandd_xmm_k1z_xmm_xmmm128b32),
+                pair!(VEX_Vpand_xmm_xmm_xmmm128, EVEX_Vpandq_xmm_k1z_xmm_xmmm128b64),
+            ),
+            true,
+        ),
+        Binary::Or => (
+            by_width(
+                is_64,
+                pair!(VEX_Vpor_xmm_xmm_xmmm128, EVEX_Vpord_xmm_k1z_xmm_xmmm128b32),
+                pair!(VEX_Vpor_xmm_xmm_xmmm128, EVEX_Vporq_xmm_k1z_xmm_xmmm128b64),
+            ),
+            true,
+        ),
+        Binary::Xor => (
+            by_width(
+                is_64,
+                pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxord_xmm_k1z_xmm_xmmm128b32),
+                pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxorq_xmm_k1z_xmm_xmmm128b64),
+            ),
+            true,
+        ),
+        Binary::ShiftLeft => (
+            by_width(
+                is_64,
+                pair!(VEX_Vpsllvd_xmm_xmm_xmmm128, EVEX_Vpsllvd_xmm_k1z_xmm_xmmm128b32),
+                pair!(VEX_Vpsllvq_xmm_xmm_xmmm128, EVEX_Vpsllvq_xmm_k1z_xmm_xmmm128b64),
+            ),
+            false,
+        ),
+        Binary::ShiftRight => (
+            by_width(
+                is_64,
+                pair!(VEX_Vpsrlvd_xmm_xmm_xmmm128, EVEX_Vpsrlvd_xmm_k1z_xmm_xmmm128b32),
+                pair!(VEX_Vpsrlvq_xmm_xmm_xmmm128, EVEX_Vpsrlvq_xmm_k1z_xmm_xmmm128b64),
+            ),
+            false,
+        ),
+        Binary::ShiftRightSigned => (
+            by_width(
+                is_64,
+                pair!(VEX_Vpsravd_xmm_xmm_xmmm128, EVEX_Vpsravd_xmm_k1z_xmm_xmmm128b32),
+                pair!(-, EVEX_Vpsravq_xmm_k1z_xmm_xmmm128b64),
+            ),
+            false,
+        ),
+    }
+}
+
 struct Selection<'a> {
     code: &'a Code,
     row: &'a Row,
@@ -296,8 +439,10 @@ struct Selection<'a> {
     widths: Vec<Widths>,
     /// Which negated values are read by others than `a · b + c`, whose instructions negate by themselves.
     needs_negated: Vec<bool>,
+    /// Which results of two operands are only computed where a mask selects them, by instructions of AVX-512.
+    is_masked: Vec<bool>,
     /// Instructions that may be wanted again, and where each open rare way begins among them.
-    shared: Vec<(Encoding, Option<u8>, [Id; 3], Id)>,
+    shared: Vec<(Encoding, Option<u8>, [Id; OPERANDS], Id)>,
 }
 
 /// Which values are read by others than `a · b + c`.
@@ -312,6 +457,44 @@ fn read_elsewhere(code: &Code) -> Vec<bool> {
     is_read
 }
 
+/// Which results of two operands only a selection reads, where it holds, in the same rare way as they are.
+fn masked(code: &Code) -> Vec<bool> {
+    let mut readers = vec![0; code.instructions.len()];
+    code.results.iter().for_each(|value| readers[value.index()] += 1);
+    for instruction in &code.instructions {
+        instruction.operation.operands().for_each(|value| readers[value.index()] += 1);
+    }
+    let mut is_masked = vec![false; code.instructions.len()];
+    // The beginnings and ends of the rare ways that are open, and the end of the last one inside of each.
+    let mut ways = vec![(0, code.instructions.len(), 0)];
+    for (place, instruction) in code.instructions.iter().enumerate() {
+        while ways.len() > 1 && ways[ways.len() - 1].1 == place {
+            ways.pop();
+            if let Some((_, _, inner)) = ways.last_mut() {
+                *inner = place;
+            }
+        }
+        match instruction.operation {
+            Operation::Rare { count, .. } => ways.push((place, place + 1 + count as usize, place)),
+            Operation::Select(_, yes, _) => {
+                let Some(&(start, _, inner)) = ways.last() else { continue };
+                let is_near = yes.index() >= start.max(inner);
+                let is_plain = match code.instructions[yes.index()].operation {
+                    Operation::Binary(
+                        Binary::ShiftLeft | Binary::ShiftRight | Binary::ShiftRightSigned,
+                        ..,
+                    ) => false,
+                    Operation::Binary(..) => instruction.ty != Type::Mask,
+                    _ => false,
+                };
+                is_masked[yes.index()] = is_near && is_plain && readers[yes.index()] == 1;
+            }
+            _ => {}
+        }
+    }
+    is_masked
+}
+
 impl Selection<'_> {
     fn all(&mut self) {
         let mut open: Vec<Open> = Vec::new();
@@ -322,7 +505,7 @@ impl Selection<'_> {
                 let end = place + 1 + count as usize;
                 open.push(Open { start: self.steps.len(), end, shared: self.shared.len() });
                 let mask = self.any_width(mask);
-                self.push(Act::Rare { count: 0 }, [mask, NONE, NONE], false);
+                self.push(Act::Rare { count: 0 }, [mask, NONE, NONE, NONE], false);
                 continue;
             }
             self.value(Value(place as u32));
@@ -333,7 +516,7 @@ impl Selection<'_> {
         let stores: Vec<(Act, Id)> =
             (0..).zip(&code.results).map(|(index, &value)| self.store(index, value)).collect();
         for (store, id) in stores {
-            self.push(store, [id, NONE, NONE], false);
+            self.push(store, [id, NONE, NONE, NONE], false);
         }
     }
 
@@ -345,7 +528,7 @@ impl Selection<'_> {
         }
     }
 
-    fn push(&mut self, act: Act, args: [Id; 3], is_mask: bool) -> Id {
+    fn push(&mut self, act: Act, args: [Id; OPERANDS], is_mask: bool) -> Id {
         self.steps.push(Step { act, args, is_mask });
         self.steps.len() as Id - 1
     }
@@ -384,7 +567,7 @@ impl Selection<'_> {
         args: &[Id],
         sizes: (u32, u32),
     ) -> Id {
-        let mut all = [NONE; 3];
+        let mut all = [NONE; OPERANDS];
         all[..args.len()].copy_from_slice(args);
         // A mask register has no bytes.
         self.push(Act::Make { encoding, shape, immediate, sizes }, all, sizes.0 == 0)
@@ -398,7 +581,7 @@ impl Selection<'_> {
         let element = &bits.to_le_bytes()[..element_bytes as usize];
         let id = if self.set == Set::Avx512 {
             let offset = self.in_pool(element, element_bytes as usize);
-            self.push(Act::Constant { offset, element_bytes }, [NONE; 3], false)
+            self.push(Act::Constant { offset, element_bytes }, [NONE; OPERANDS], false)
         } else {
             self.whole(&element.repeat(32 / element_bytes as usize))
         };
@@ -409,7 +592,7 @@ impl Selection<'_> {
     /// A whole register from the pool.
     fn whole(&mut self, bytes: &[u8]) -> Id {
         let offset = self.in_pool(bytes, bytes.len());
-        self.push(Act::Constant { offset, element_bytes: 0 }, [NONE; 3], false)
+        self.push(Act::Constant { offset, element_bytes: 0 }, [NONE; OPERANDS], false)
     }
 
     fn in_pool(&mut self, bytes: &[u8], align: usize) -> u32 {
@@ -436,6 +619,7 @@ impl Selection<'_> {
             Operation::Constant(bits) => self.constant(bits, if is_64 { 8 } else { 4 }),
             Operation::Unary(Unary::Neg, _) if !self.needs_negated[value.index()] => return,
             Operation::Unary(unary, a) => self.unary(unary, is_64, bytes, self.of(a)),
+            Operation::Binary(..) if self.is_masked[value.index()] => return,
             Operation::Binary(binary, a, b) => self.binary(binary, ty, a, b),
             Operation::MulAdd(a, b, c) => {
                 let [(a, is_a), (b, is_b), (c, summand)] = [a, b, c].map(|factor| self.unsigned(factor));
@@ -444,7 +628,13 @@ impl Selection<'_> {
             }
             Operation::Select(mask, yes, no) => {
                 let mask = self.mask_of(mask, is_64);
-                self.select(is_64, bytes, mask, self.of(yes), self.of(no))
+                match self.code.instructions[yes.index()].operation {
+                    Operation::Binary(binary, a, b) if self.is_masked[yes.index()] => {
+                        let args = [mask, self.of(a), self.of(b), self.of(no)];
+                        self.make(binary_pair(binary, ty).0, bytes, Shape::Masked, &args)
+                    }
+                    _ => self.select(is_64, bytes, mask, self.of(yes), self.of(no)),
+                }
             }
             Operation::Convert(a) => self.convert(a, ty, true),
             Operation::ConvertUnsigned(a) => self.convert(a, ty, false),
@@ -458,7 +648,7 @@ impl Selection<'_> {
     fn input(&mut self, input: u32, ty: Type) -> Id {
         let bytes = ty.bits() / 8;
         if self.row.reads[input as usize] == Read::Splat {
-            return self.push(Act::Splat { input, bytes }, [NONE; 3], false);
+            return self.push(Act::Splat { input, bytes }, [NONE; OPERANDS], false);
         }
         let pair = match bytes {
             1 => pair!(VEX_Vpmovzxbd_xmm_xmmm32, EVEX_Vpmovzxbd_xmm_k1z_xmmm32),
@@ -468,7 +658,7 @@ impl Selection<'_> {
         };
         let register_bytes = self.bytes(ty);
         let encoding = self.encoding(pair, register_bytes);
-        self.push(Act::Load { input, encoding, bytes, register_bytes }, [NONE; 3], false)
+        self.push(Act::Load { input, encoding, bytes, register_bytes }, [NONE; OPERANDS], false)
     }
 
     /// The step of a value but for its sign, and whether that is flipped.
@@ -531,143 +721,14 @@ impl Selection<'_> {
 
     fn binary(&mut self, binary: Binary, ty: Type, a: Value, b: Value) -> Id {
         let (bytes, is_64) = (self.bytes(ty), ty.bits() == 64);
-        let is_float = ty.is_float();
         if let Some(immediate) = self.shift_count(binary, b) {
             return self.shift(binary, is_64, bytes, self.of(a), immediate);
         }
         let args = [self.of(a), self.of(b)];
-        let (pair, commutes) = match binary {
-            Binary::Add if is_float => (
-                by_width(
-                    is_64,
-                    pair!(VEX_Vaddps_xmm_xmm_xmmm128, EVEX_Vaddps_xmm_k1z_xmm_xmmm128b32),
-                    pair!(VEX_Vaddpd_xmm_xmm_xmmm128, EVEX_Vaddpd_xmm_k1z_xmm_xmmm128b64),
-                ),
-                true,
-            ),
-            Binary::Sub if is_float => (
-                by_width(
-                    is_64,
-                    pair!(VEX_Vsubps_xmm_xmm_xmmm128, EVEX_Vsubps_xmm_k1z_xmm_xmmm128b32),
-                    pair!(VEX_Vsubpd_xmm_xmm_xmmm128, EVEX_Vsubpd_xmm_k1z_xmm_xmmm128b64),
-                ),
-                false,
-            ),
-            Binary::Mul if is_float => (
-                by_width(
-                    is_64,
-                    pair!(VEX_Vmulps_xmm_xmm_xmmm128, EVEX_Vmulps_xmm_k1z_xmm_xmmm128b32),
-                    pair!(VEX_Vmulpd_xmm_xmm_xmmm128, EVEX_Vmulpd_xmm_k1z_xmm_xmmm128b64),
-                ),
-                true,
-            ),
-            Binary::Div => (
-                by_width(
-                    is_64,
-                    pair!(VEX_Vdivps_xmm_xmm_xmmm128, EVEX_Vdivps_xmm_k1z_xmm_xmmm128b32),
-                    pair!(VEX_Vdivpd_xmm_xmm_xmmm128, EVEX_Vdivpd_xmm_k1z_xmm_xmmm128b64),
-                ),
-                false,
-            ),
-            // The second operand is the answer where one is NaN or both are zero, as in the interpreter.
-            Binary::Min => (
-                by_width(
-                    is_64,
-                    pair!(VEX_Vminps_xmm_xmm_xmmm128, EVEX_Vminps_xmm_k1z_xmm_xmmm128b32),
-                    pair!(VEX_Vminpd_xmm_xmm_xmmm128, EVEX_Vminpd_xmm_k1z_xmm_xmmm128b64),
-                ),
-                false,
-            ),
-            Binary::Max => (
-                by_width(
-                    is_64,
-                    pair!(VEX_Vmaxps_xmm_xmm_xmmm128, EVEX_Vmaxps_xmm_k1z_xmm_xmmm128b32),
-                    pair!(VEX_Vmaxpd_xmm_xmm_xmmm128, EVEX_Vmaxpd_xmm_k1z_xmm_xmmm128b64),
-                ),
-                false,
-            ),
-            Binary::Ldexp | Binary::Scale => (
-                by_width(
-                    is_64,
-                    pair!(-, EVEX_Vscalefps_xmm_k1z_xmm_xmmm128b32),
-                    pair!(-, EVEX_Vscalefpd_xmm_k1z_xmm_xmmm128b64),
-                ),
-                false,
-            ),
-            Binary::Add => (
-                by_width(
-                    is_64,
-                    pair!(VEX_Vpaddd_xmm_xmm_xmmm128, EVEX_Vpaddd_xmm_k1z_xmm_xmmm128b32),
-                    pair!(VEX_Vpaddq_xmm_xmm_xmmm128, EVEX_Vpaddq_xmm_k1z_xmm_xmmm128b64),
-                ),
-                true,
-            ),
-            Binary::Sub => (
-                by_width(
-                    is_64,
-                    pair!(VEX_Vpsubd_xmm_xmm_xmmm128, EVEX_Vpsubd_xmm_k1z_xmm_xmmm128b32),
-                    pair!(VEX_Vpsubq_xmm_xmm_xmmm128, EVEX_Vpsubq_xmm_k1z_xmm_xmmm128b64),
-                ),
-                false,
-            ),
-            Binary::Mul if is_64 && self.set == Set::Avx2 => return self.product_64(bytes, args),
-            Binary::Mul => (
-                by_width(
-                    is_64,
-                    pair!(VEX_Vpmulld_xmm_xmm_xmmm128, EVEX_Vpmulld_xmm_k1z_xmm_xmmm128b32),
-                    pair!(-, EVEX_Vpmullq_xmm_k1z_xmm_xmmm128b64),
-                ),
-                true,
-            ),
-            Binary::And => (
-                by_width(
-                    is_64,
-                    pair!(VEX_Vpand_xmm_xmm_xmmm128, EVEX_Vpandd_xmm_k1z_xmm_xmmm128b32),
-                    pair!(VEX_Vpand_xmm_xmm_xmmm128, EVEX_Vpandq_xmm_k1z_xmm_xmmm128b64),
-                ),
-                true,
-            ),
-            Binary::Or => (
-                by_width(
-                    is_64,
-                    pair!(VEX_Vpor_xmm_xmm_xmmm128, EVEX_Vpord_xmm_k1z_xmm_xmmm128b32),
-                    pair!(VEX_Vpor_xmm_xmm_xmmm128, EVEX_Vporq_xmm_k1z_xmm_xmmm128b64),
-                ),
-                true,
-            ),
-            Binary::Xor => (
-                by_width(
-                    is_64,
-                    pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxord_xmm_k1z_xmm_xmmm128b32),
-                    pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxorq_xmm_k1z_xmm_xmmm128b64),
-                ),
-                true,
-            ),
-            Binary::ShiftLeft => (
-                by_width(
-                    is_64,
-                    pair!(VEX_Vpsllvd_xmm_xmm_xmmm128, EVEX_Vpsllvd_xmm_k1z_xmm_xmmm128b32),
-                    pair!(VEX_Vpsllvq_xmm_xmm_xmmm128, EVEX_Vpsllvq_xmm_k1z_xmm_xmmm128b64),
-                ),
-                false,
-            ),
-            Binary::ShiftRight => (
-                by_width(
-                    is_64,
-                    pair!(VEX_Vpsrlvd_xmm_xmm_xmmm128, EVEX_Vpsrlvd_xmm_k1z_xmm_xmmm128b32),
-                    pair!(VEX_Vpsrlvq_xmm_xmm_xmmm128, EVEX_Vpsrlvq_xmm_k1z_xmm_xmmm128b64),
-                ),
-                false,
-            ),
-            Binary::ShiftRightSigned => (
-                by_width(
-                    is_64,
-                    pair!(VEX_Vpsravd_xmm_xmm_xmmm128, EVEX_Vpsravd_xmm_k1z_xmm_xmmm128b32),
-                    pair!(-, EVEX_Vpsravq_xmm_k1z_xmm_xmmm128b64),
-                ),
-                false,
-            ),
-        };
+        if ty == Type::W64 && binary == Binary::Mul && self.set == Set::Avx2 {
+            return self.product_64(bytes, args);
+        }
+        let (pair, commutes) = binary_pair(binary, ty);
         self.make(pair, bytes, Shape::Binary { commutes }, &args)
     }
 
@@ -715,9 +776,9 @@ impl Selection<'_> {
         args: &[Id],
         bytes: u32,
     ) -> Id {
-        let mut all = [NONE; 3];
+        let mut all = [NONE; OPERANDS];
         all[..args.len()].copy_from_slice(args);
-        let is_same = |&&(e, i, a, _): &&(Encoding, Option<u8>, [Id; 3], Id)| {
+        let is_same = |&&(e, i, a, _): &&(Encoding, Option<u8>, [Id; OPERANDS], Id)| {
             e == encoding && i == immediate && a == all
         };
         if let Some(&(.., id)) = self.shared.iter().find(is_same) {
@@ -769,7 +830,7 @@ impl Selection<'_> {
                     let encoding = self.encoding(pair, bytes);
                     return self.push(
                         Act::Load { input, encoding, bytes: own, register_bytes },
-                        [NONE; 3],
+                        [NONE; OPERANDS],
                         false,
                     );
                 }
