@@ -3,6 +3,12 @@
 
 use iced_x86::{Code as Encoding, Encoder, Instruction, OpKind, Register};
 
+/// Bytes of a line of the instruction cache.
+const LINE_BYTES: usize = 64;
+
+/// Bytes of a jump.
+const JUMP_BYTES: usize = 5;
+
 /// An operand of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operand {
@@ -124,6 +130,19 @@ impl Assembler {
         let instruction = Instruction::with_branch(encoding, self.length as u64).expect("a jump");
         self.encode(&instruction);
         self.jumps.push((self.length, label));
+    }
+
+    /// The next instruction begins a line of the instruction cache.
+    pub(super) fn align(&mut self) {
+        let gap = self.length.next_multiple_of(LINE_BYTES) - self.length;
+        let end = self.label();
+        if gap >= JUMP_BYTES {
+            self.jump(Encoding::Jmp_rel32_64, end);
+        }
+        while !self.length.is_multiple_of(LINE_BYTES) {
+            self.put(Encoding::Nopd, &[]);
+        }
+        self.bind(end);
     }
 
     /// The code and what stands behind it, at a multiple of `align` bytes.

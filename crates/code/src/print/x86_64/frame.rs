@@ -253,6 +253,7 @@ impl Writer<'_> {
         self.assembler.put_number(Encoding::Sub_rm64_imm32, LIMIT, elements);
         self.assembler.put(Encoding::Cmp_r64_rm64, &[register(INDEX), register(LIMIT)]);
         self.assembler.jump(Encoding::Jg_rel32_64, done);
+        self.assembler.align();
         self.assembler.bind(top);
         for (operand, bytes) in self.loaded() {
             if self.row.reads[operand] == Read::Stepped {

@@ -4,8 +4,8 @@
 use super::registers::{Item, Placement};
 use super::steps::{Act, Id, NONE, Step};
 
-/// Instructions of the loop beyond which one more vector runs side by side.
-const LONG: usize = 64;
+/// Instructions of a chain, each of which reads the one before, that are more than a processor sees ahead.
+const LONG_CHAIN: usize = 64;
 
 /// What is known of the steps of a row before their values have registers.
 #[derive(Debug)]
@@ -25,12 +25,7 @@ impl Order {
     pub(super) fn new(steps: &[Step], registers: [u8; 2], most: u32) -> Order {
         let varies = varying(steps);
         let live = live(steps, &varies, &items(steps, &varies, true, 1));
-        // A chain of dependent instructions leaves most of the processor idle: several vectors run side by
-        // side, more of long codes, of which the processor itself sees less ahead. It is worth it up to
-        // nearly twice as many values as registers: what is read last stays in memory.
-        let ordinary = outside(steps).filter(|&step| varies[step]).count();
-        let wanted = if ordinary > LONG { 5 } else { 4 };
-        let copies = (7 * u32::from(registers[0]) / 4 / live[0].max(1)).clamp(2, wanted).min(most);
+        let copies = side_by_side(steps, &varies).min(most);
         let pinned = pinned(steps, &varies, live.map(|live| live * copies), registers);
         let slots = slots(steps, &varies);
         Order { varies, copies, pinned, slots }
@@ -136,6 +131,18 @@ fn live(steps: &[Step], varies: &[bool], items: &[Item]) -> [u32; 2] {
         }
     }
     most
+}
+
+/// How many vectors run side by side. A chain of dependent instructions leaves most of the processor idle,
+/// the more so the larger its share in all of them is, and most of all where the next round is out of sight.
+/// Values that find no register then are the smaller evil.
+fn side_by_side(steps: &[Step], varies: &[bool]) -> u32 {
+    let (mut chain, mut longest, mut all) = (vec![0; steps.len()], 0, 0);
+    for step in outside(steps).filter(|&step| varies[step]) {
+        chain[step] = 1 + steps[step].args().map(|arg| chain[arg as usize]).max().unwrap_or(0);
+        (longest, all) = (longest.max(chain[step]), all + 1);
+    }
+    if longest > LONG_CHAIN { 5 } else { ((16 * longest / all.max(1)).div_ceil(2) as u32).clamp(2, 4) }
 }
 
 /// The steps in no rare way.

@@ -439,7 +439,8 @@ struct Selection<'a> {
     widths: Vec<Widths>,
     /// Which negated values are read by others than `a · b + c`, whose instructions negate by themselves.
     needs_negated: Vec<bool>,
-    /// Which results of two operands are only computed where a mask selects them, by instructions of AVX-512.
+    /// Which results of two operands are only computed where a mask selects them, by instructions of
+    /// AVX-512.
     is_masked: Vec<bool>,
     /// Instructions that may be wanted again, and where each open rare way begins among them.
     shared: Vec<(Encoding, Option<u8>, [Id; OPERANDS], Id)>,
