@@ -379,10 +379,15 @@ impl Writer<'_> {
                 Placed::Load { id, to } => self.load(id, to),
                 Placed::Keep { id, from } if placement.is_kept[id as usize] => self.keep(id, from),
                 Placed::Keep { .. } => {}
-                Placed::Begin { masks, block } => {
+                Placed::Begin { masks, block, is_inverted } => {
                     let end = self.assembler.label();
                     ends.push(end);
-                    self.ask(&placement.masks[masks as usize], end);
+                    let masks = &placement.masks[masks as usize];
+                    if is_inverted {
+                        self.ask_not(masks, end)
+                    } else {
+                        self.ask(masks, end)
+                    }
                     for &(id, from) in &placement.entries[block as usize] {
                         self.keep(id, from);
                     }
@@ -394,6 +399,22 @@ impl Writer<'_> {
                 }
             }
         }
+    }
+
+    /// Jumps where all masks of AVX-512 hold for all elements.
+    fn ask_not(&mut self, masks: &[u8], end: Label) {
+        let is_16 = self.steps.lanes == 16;
+        let (and, test) = if is_16 {
+            (Encoding::VEX_Kandw_kr_kr_kr, Encoding::VEX_Kortestw_kr_kr)
+        } else {
+            (Encoding::VEX_Kandb_kr_kr_kr, Encoding::VEX_Kortestb_kr_kr)
+        };
+        let all = masks[1..].iter().fold(mask(masks[0]), |all, &other| {
+            self.assembler.put(and, &[register(Register::K0), register(all), register(mask(other))]);
+            Register::K0
+        });
+        self.assembler.put(test, &[register(all), register(all)]);
+        self.assembler.jump(Encoding::Jb_rel32_64, end);
     }
 
     /// Jumps where no element asks.
@@ -523,6 +544,11 @@ impl Writer<'_> {
                     Shape::Select if self.set == Set::Avx512 => {
                         let Operand::Register(mask) = of[0] else { return };
                         return self.assembler.put_masked(encoding, &[target, of[2], of[1]], mask, false);
+                    }
+                    Shape::MaskedCompare => {
+                        let (Operand::Register(mask), Some(predicate)) = (of[0], immediate) else { return };
+                        let operands = [target, of[1], of[2], Operand::Immediate(predicate)];
+                        return self.assembler.put_masked(encoding, &operands, mask, false);
                     }
                     Shape::Masked => {
                         let Operand::Register(mask) = of[0] else { return };

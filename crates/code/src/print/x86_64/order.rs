@@ -43,7 +43,7 @@ fn varying(steps: &[Step]) -> Vec<bool> {
                 || step.args().any(|arg| varies[arg as usize])
         };
         varies[at] = of(&varies, &steps[at]);
-        let Act::Rare { count } = steps[at].act else {
+        let Act::Rare { count, .. } = steps[at].act else {
             at += 1;
             continue;
         };
@@ -83,7 +83,7 @@ pub(super) fn items(steps: &[Step], varies: &[bool], is_inside: bool, copies: u3
         if varies[place] != is_inside || matches!(step.act, Act::Constant { .. } | Act::Load { .. }) {
             continue;
         }
-        if let Act::Rare { count } = step.act {
+        if let Act::Rare { count, .. } = step.act {
             items.push(Item::Begin { step: place as u32 });
             ends.push(place + 1 + count as usize);
         } else {
@@ -152,7 +152,7 @@ fn outside(steps: &[Step]) -> impl Iterator<Item = usize> {
         if place < end {
             return false;
         }
-        if let Act::Rare { count } = steps[place].act {
+        if let Act::Rare { count, .. } = steps[place].act {
             end = place + 1 + count as usize;
         }
         true

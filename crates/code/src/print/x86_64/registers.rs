@@ -62,10 +62,11 @@ pub(super) enum Placed {
         id: Id,
         from: u8,
     },
-    /// Jumps to the end if no mask asks. Where none jumps, values are written to memory.
+    /// Jumps to the end if no element asks. Where none jumps, values are written to memory.
     Begin {
         masks: u32,
         block: u32,
+        is_inverted: bool,
     },
     End,
 }
@@ -374,7 +375,7 @@ impl Scan<'_> {
                 (Some(0), true)
             }
             Shape::Binary { .. } | Shape::Select => (Some(1), false),
-            Shape::Overwriting | Shape::Masked => (Some(2), false),
+            Shape::Overwriting | Shape::Masked | Shape::MaskedCompare => (Some(2), false),
             _ => (None, false),
         };
         let mut args = [Place::Register(0); OPERANDS];
@@ -491,7 +492,11 @@ impl Scan<'_> {
     }
 
     fn begin(&mut self, number: u32) {
-        let mask = self.values.steps[number as usize].args[0];
+        let Step { act: Act::Rare { is_inverted, .. }, args: [mask, ..], .. } =
+            self.values.steps[number as usize]
+        else {
+            return;
+        };
         let mut ids: Vec<Id> = (0..self.values.copies).map(|copy| self.values.id(mask, copy)).collect();
         ids.dedup();
         self.guarded.clear();
@@ -501,7 +506,7 @@ impl Scan<'_> {
         let (masks, block) = (self.result.masks.len() as u32, self.result.entries.len() as u32);
         self.result.masks.push(registers);
         self.result.entries.push(Vec::new());
-        self.result.placed.push(Placed::Begin { masks, block });
+        self.result.placed.push(Placed::Begin { masks, block, is_inverted });
         self.ways.push(Way { block, start: self.at, occupants: self.occupants });
     }
 

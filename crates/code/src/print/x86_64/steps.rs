@@ -32,6 +32,9 @@ pub(super) enum Shape {
     /// A selection of a result of two operands, the last one perhaps in memory: the mask, both, and what is
     /// overwritten where the mask holds.
     Masked,
+    /// A comparison where a mask holds, and false elsewhere: the mask, and both operands, the last one
+    /// perhaps in memory.
+    MaskedCompare,
     /// `± a · b ± c`: the instruction overwrites one of its operands, and there is one for each.
     MulAdd { is_64: bool, signs: Signs },
     /// The first operand is overwritten, the last one perhaps in memory.
@@ -62,8 +65,8 @@ pub(super) enum Act {
     Make { encoding: Encoding, shape: Shape, immediate: Option<u8>, sizes: (u32, u32) },
     /// Writes a vector of a result.
     Store { result: u32, encoding: Encoding, bytes: u32, register_bytes: u32 },
-    /// Begins a rare way of the next so many steps.
-    Rare { count: u32 },
+    /// Begins a rare way of the next so many steps, where the mask holds, or where it does not.
+    Rare { count: u32, is_inverted: bool },
 }
 
 /// One instruction on values.
@@ -122,11 +125,15 @@ pub(super) fn steps(code: &Code, row: &Row, set: Set) -> Steps {
         narrow: vec![NONE; if set == Set::Avx2 { code.instructions.len() } else { 0 }],
         widths: Vec::new(),
         needs_negated: read_elsewhere(code),
-        is_masked: if set == Set::Avx512 { masked(code) } else { vec![false; code.instructions.len()] },
+        is_masked: vec![false; code.instructions.len()],
+        is_inverted: vec![false; code.instructions.len()],
         shared: Vec::new(),
     };
     if set == Set::Avx2 {
         selection.widths = mask_widths(code);
+    } else {
+        selection.is_inverted = inverted(code);
+        selection.is_masked = masked(code, &selection.is_inverted);
     }
     selection.all();
     Steps { steps: selection.steps, lanes, pool: selection.pool }
@@ -442,6 +449,8 @@ struct Selection<'a> {
     /// Which results of two operands are only computed where a mask selects them, by instructions of
     /// AVX-512.
     is_masked: Vec<bool>,
+    /// Which masks of AVX-512 are only read by what can as well read their opposite.
+    is_inverted: Vec<bool>,
     /// Instructions that may be wanted again, and where each open rare way begins among them.
     shared: Vec<(Encoding, Option<u8>, [Id; OPERANDS], Id)>,
 }
@@ -458,8 +467,27 @@ fn read_elsewhere(code: &Code) -> Vec<bool> {
     is_read
 }
 
-/// Which results of two operands only a selection reads, where it holds, in the same rare way as they are.
-fn masked(code: &Code) -> Vec<bool> {
+/// Which masks are opposites that only selections and rare ways ask.
+fn inverted(code: &Code) -> Vec<bool> {
+    let is_not = |operation| matches!(operation, Operation::Unary(Unary::Not, _));
+    let mut is_inverted: Vec<bool> = code
+        .instructions
+        .iter()
+        .map(|instruction| instruction.ty == Type::Mask && is_not(instruction.operation))
+        .collect();
+    for instruction in &code.instructions {
+        match instruction.operation {
+            Operation::Rare { .. } => {}
+            Operation::Select(..) if instruction.ty != Type::Mask => {}
+            operation => operation.operands().for_each(|value| is_inverted[value.index()] = false),
+        }
+    }
+    is_inverted
+}
+
+/// Which results of two operands only a selection reads, where it holds, or a conjunction of masks, in the
+/// same rare way as they are.
+fn masked(code: &Code, is_inverted: &[bool]) -> Vec<bool> {
     let mut readers = vec![0; code.instructions.len()];
     code.results.iter().for_each(|value| readers[value.index()] += 1);
     for instruction in &code.instructions {
@@ -475,20 +503,27 @@ fn masked(code: &Code) -> Vec<bool> {
                 *inner = place;
             }
         }
+        let Some(&(start, _, inner)) = ways.last() else { continue };
+        let is_own = |value: Value| value.index() >= start.max(inner) && readers[value.index()] == 1;
+        let operation = |value: Value| code.instructions[value.index()].operation;
         match instruction.operation {
             Operation::Rare { count, .. } => ways.push((place, place + 1 + count as usize, place)),
-            Operation::Select(_, yes, _) => {
-                let Some(&(start, _, inner)) = ways.last() else { continue };
-                let is_near = yes.index() >= start.max(inner);
-                let is_plain = match code.instructions[yes.index()].operation {
-                    Operation::Binary(
-                        Binary::ShiftLeft | Binary::ShiftRight | Binary::ShiftRightSigned,
-                        ..,
-                    ) => false,
-                    Operation::Binary(..) => instruction.ty != Type::Mask,
-                    _ => false,
-                };
-                is_masked[yes.index()] = is_near && is_plain && readers[yes.index()] == 1;
+            Operation::Select(mask, yes, _) if instruction.ty != Type::Mask && !is_inverted[mask.index()] => {
+                is_masked[yes.index()] = is_own(yes)
+                    && match operation(yes) {
+                        Operation::Binary(binary, ..) => !matches!(
+                            binary,
+                            Binary::ShiftLeft | Binary::ShiftRight | Binary::ShiftRightSigned
+                        ),
+                        _ => false,
+                    };
+            }
+            Operation::Binary(Binary::And, a, b) if instruction.ty == Type::Mask => {
+                let is_comparison =
+                    |&value: &Value| is_own(value) && matches!(operation(value), Operation::Compare(..));
+                if let Some(value) = [b, a].into_iter().find(is_comparison) {
+                    is_masked[value.index()] = true;
+                }
             }
             _ => {}
         }
@@ -505,8 +540,8 @@ impl Selection<'_> {
             if let Operation::Rare { mask, count } = instruction.operation {
                 let end = place + 1 + count as usize;
                 open.push(Open { start: self.steps.len(), end, shared: self.shared.len() });
-                let mask = self.any_width(mask);
-                self.push(Act::Rare { count: 0 }, [mask, NONE, NONE, NONE], false);
+                let (mask, is_inverted) = self.asked(mask);
+                self.push(Act::Rare { count: 0, is_inverted }, [mask, NONE, NONE, NONE], false);
                 continue;
             }
             self.value(Value(place as u32));
@@ -524,7 +559,9 @@ impl Selection<'_> {
     fn close(&mut self, open: &mut Vec<Open>, place: usize) {
         while let Some(way) = open.pop_if(|way| way.end == place) {
             let own = (self.steps.len() - way.start - 1) as u32;
-            self.steps[way.start].act = Act::Rare { count: own };
+            if let Act::Rare { count, .. } = &mut self.steps[way.start].act {
+                *count = own;
+            }
             self.shared.truncate(way.shared);
         }
     }
@@ -626,6 +663,10 @@ impl Selection<'_> {
                 let [(a, is_a), (b, is_b), (c, summand)] = [a, b, c].map(|factor| self.unsigned(factor));
                 let shape = Shape::MulAdd { is_64, signs: Signs { product: is_a != is_b, summand } };
                 self.push_make(Encoding::INVALID, shape, None, &[a, b, c], (bytes, bytes))
+            }
+            Operation::Select(mask, yes, no) if self.is_inverted[mask.index()] => {
+                let (mask, _) = self.asked(mask);
+                self.select(is_64, bytes, mask, self.of(no), self.of(yes))
             }
             Operation::Select(mask, yes, no) => {
                 let mask = self.mask_of(mask, is_64);
@@ -991,15 +1032,20 @@ impl Selection<'_> {
         values[mask.index()]
     }
 
-    /// The mask in a width that it has.
-    fn any_width(&self, mask: Value) -> Id {
-        let wide = self.values[mask.index()];
-        if wide == NONE { self.narrow[mask.index()] } else { wide }
+    /// The mask that a rare way asks, in a width that it has, and whether it asks for the opposite.
+    fn asked(&self, mask: Value) -> (Id, bool) {
+        match self.code.instructions[mask.index()].operation {
+            Operation::Unary(_, a) if self.is_inverted[mask.index()] => (self.of(a), true),
+            _ if self.of(mask) == NONE => (self.narrow[mask.index()], false),
+            _ => (self.of(mask), false),
+        }
     }
 
     fn mask(&mut self, value: Value, operation: Operation) {
         if self.set == Set::Avx512 {
-            self.values[value.index()] = self.mask_register(operation);
+            if !self.is_masked[value.index()] && !self.is_inverted[value.index()] {
+                self.values[value.index()] = self.mask_register(operation);
+            }
             return;
         }
         let widths = self.widths[value.index()];
@@ -1025,26 +1071,42 @@ impl Selection<'_> {
         self.narrow[value.index()] = narrow;
     }
 
+    /// The encoding of a comparison of AVX-512, and bytes of its operands' registers.
+    fn comparison(&self, compare: Compare, ty: Type) -> (Encoding, u32) {
+        let is_64 = ty.bits() == 64;
+        let encoding = match compare {
+            _ if ty.is_float() && is_64 => Encoding::EVEX_Vcmppd_kr_k1_xmm_xmmm128b64_imm8,
+            _ if ty.is_float() => Encoding::EVEX_Vcmpps_kr_k1_xmm_xmmm128b32_imm8,
+            Compare::Below if is_64 => Encoding::EVEX_Vpcmpuq_kr_k1_xmm_xmmm128b64_imm8,
+            Compare::Below => Encoding::EVEX_Vpcmpud_kr_k1_xmm_xmmm128b32_imm8,
+            _ if is_64 => Encoding::EVEX_Vpcmpq_kr_k1_xmm_xmmm128b64_imm8,
+            _ => Encoding::EVEX_Vpcmpd_kr_k1_xmm_xmmm128b32_imm8,
+        };
+        (at_length(encoding, self.bytes(ty)), self.bytes(ty))
+    }
+
     /// A mask of AVX-512.
     fn mask_register(&mut self, operation: Operation) -> Id {
         let is_16 = self.lanes == 16;
         match operation {
             Operation::Compare(compare, a, b) => {
-                let ty = self.code.ty(a);
-                let is_64 = ty.bits() == 64;
-                let encoding = match compare {
-                    _ if ty.is_float() && is_64 => Encoding::EVEX_Vcmppd_kr_k1_xmm_xmmm128b64_imm8,
-                    _ if ty.is_float() => Encoding::EVEX_Vcmpps_kr_k1_xmm_xmmm128b32_imm8,
-                    Compare::Below if is_64 => Encoding::EVEX_Vpcmpuq_kr_k1_xmm_xmmm128b64_imm8,
-                    Compare::Below => Encoding::EVEX_Vpcmpud_kr_k1_xmm_xmmm128b32_imm8,
-                    _ if is_64 => Encoding::EVEX_Vpcmpq_kr_k1_xmm_xmmm128b64_imm8,
-                    _ => Encoding::EVEX_Vpcmpd_kr_k1_xmm_xmmm128b32_imm8,
-                };
-                let encoding = at_length(encoding, self.bytes(ty));
-                let immediate = predicate(compare, ty.is_float());
+                let (encoding, size) = self.comparison(compare, self.code.ty(a));
+                let immediate = predicate(compare, self.code.ty(a).is_float());
                 let shape = Shape::Binary { commutes: compare == Compare::Eq };
-                let sizes = (0, self.bytes(ty));
-                self.push_make(encoding, shape, Some(immediate), &[self.of(a), self.of(b)], sizes)
+                self.push_make(encoding, shape, Some(immediate), &[self.of(a), self.of(b)], (0, size))
+            }
+            Operation::Binary(Binary::And, a, b)
+                if self.is_masked[a.index()] || self.is_masked[b.index()] =>
+            {
+                let (mask, compared) = if self.is_masked[b.index()] { (a, b) } else { (b, a) };
+                let Operation::Compare(compare, a, b) = self.code.instructions[compared.index()].operation
+                else {
+                    unreachable!("it is a comparison that is masked")
+                };
+                let (encoding, size) = self.comparison(compare, self.code.ty(a));
+                let immediate = predicate(compare, self.code.ty(a).is_float());
+                let args = [self.of(mask), self.of(a), self.of(b)];
+                self.push_make(encoding, Shape::MaskedCompare, Some(immediate), &args, (0, size))
             }
             Operation::Constant(bits) => {
                 // Equal to itself, or never.
