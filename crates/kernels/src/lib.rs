@@ -37,7 +37,7 @@ mod tuning;
 
 pub use cast::{CastKernel, cast_kernel, load_scalar, store_scalar};
 pub use chain::{Chain, ChainOperand, Link, Slot, Stores, fence};
-pub use elementwise::{Fault, MapKernel, Strided, StridedKernel, map_kernel, strided_kernel};
+pub use elementwise::{Fault, MapKernel, Strided, StridedKernel, map_kernel, may_fault, strided_kernel};
 pub use isa::Isa;
 pub use matmul::{Matrices, Matrix, ProductScratch, ProductSizes, matmul, matmul_small};
 pub use native::Native;

@@ -2,6 +2,12 @@
 //! executable at once. It does not know what the code does.
 
 use std::ptr::NonNull;
+use std::sync::OnceLock;
+
+use zerostride_code::Row;
+use zerostride_code::print::x86_64::{Set, print};
+
+use crate::isa::Isa;
 
 /// Machine code in memory of its own, which ends with it.
 #[derive(Debug)]
@@ -15,7 +21,27 @@ unsafe impl Send for Native {}
 // SAFETY: as above.
 unsafe impl Sync for Native {}
 
+/// Whether `ZEROSTRIDE_CODE` asks for code that was there before the program: `portable`.
+fn is_refused() -> bool {
+    static REFUSED: OnceLock<bool> = OnceLock::new();
+    *REFUSED.get_or_init(|| std::env::var_os("ZEROSTRIDE_CODE").is_some_and(|asked| asked == "portable"))
+}
+
 impl Native {
+    /// What code may be called `ZEROSTRIDE_CODE`: printed at run time, or only what was compiled before.
+    pub const MODES: [&str; 2] = ["printed", "portable"];
+
+    /// The code of a row for [`Isa::active`]; `None` where none is printed for that, where the system gives no
+    /// memory for code, and where `ZEROSTRIDE_CODE=portable`.
+    pub fn of(row: &Row) -> Option<Native> {
+        let set = match Isa::active() {
+            Isa::Avx512 => Set::Avx512,
+            Isa::Avx2 => Set::Avx2,
+            Isa::Portable | Isa::Neon => return None,
+        };
+        if is_refused() { None } else { Native::new(&print(row, set).ok()?) }
+    }
+
     /// The code in memory from which it can be called, or `None` where the system gives none.
     pub fn new(code: &[u8]) -> Option<Native> {
         let bytes = code.len();
