@@ -166,6 +166,12 @@ impl Builder {
         self.instructions[value.index()].ty
     }
 
+    /// What computes a value.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn operation(&self, value: Value) -> Operation {
+        self.instructions[value.index()].operation
+    }
+
     /// The bits of a value that is a constant.
     pub fn known_bits(&self, value: Value) -> Option<u64> {
         match self.instructions[value.index()].operation {

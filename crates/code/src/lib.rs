@@ -1,7 +1,8 @@
 //! What one element of a formula is computed by: [`Code`], straight-line and typed, made by a [`Builder`].
 //!
 //! Every instruction is exact or correctly rounded, so that all who run a code compute the same bits. The
-//! interpreter, [`Code::run`], defines them. This crate does not know operations, tensors or memory.
+//! interpreter, [`Code::run`], defines them. A [`Row`] says how elements reach a code, and
+//! [`print`](mod@print) makes it machine code. This crate does not know operations, tensors or memory.
 
 #![forbid(unsafe_code)]
 
@@ -14,8 +15,13 @@ mod builder;
 mod code;
 mod display;
 mod interpret;
+#[cfg(target_arch = "x86_64")]
+mod lower;
+pub mod print;
+mod row;
 mod verify;
 
 pub use builder::Builder;
 pub use code::{Binary, Code, Compare, Instruction, Operation, Type, Unary, Value};
+pub use row::{Read, Row, Write};
 pub use verify::Fault;

@@ -2,10 +2,23 @@
 //! broadcast. No Python frame stands between the program and such a call, so that it costs little. It does
 //! not know what a broadcast means (`guard/_torch.py`).
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyTuple, PyType};
+use smallvec::SmallVec;
 
-use crate::once::Once;
+use crate::once::{Once, name};
+
+/// Whether a watcher wants to be told of every broadcast, not only of those whose result has more elements
+/// than each operand.
+static SEES_EVERY: AtomicBool = AtomicBool::new(false);
+
+/// Says what watchers want.
+#[pyfunction]
+pub(crate) fn _eye_sees_every(every: bool) {
+    SEES_EVERY.store(every, Ordering::Relaxed);
+}
 
 /// What the question needs of torch.
 struct Torch {
@@ -29,37 +42,63 @@ impl Torch {
         })
     }
 
-    /// Whether values are tensors of different shapes, or begin with a list, which may hold some. Few calls
-    /// have those, and every call pays for this question. Tensors of other classes are not asked here: to
-    /// compare symbolic sizes is to decide about them.
+    /// Whether some broadcast of the values is to be looked at, or they begin with a list, which may hold
+    /// tensors. Few calls have those, and every call pays for this question. Tensors of other classes are not
+    /// asked here: to compare symbolic sizes is to decide about them.
     fn may_broadcast<'py>(
         &self,
         py: Python<'py>,
         values: impl Iterator<Item = Bound<'py, PyAny>>,
     ) -> PyResult<bool> {
-        let mut first: Option<Bound<'py, PyAny>> = None;
+        let mut shapes: SmallVec<[Bound<'py, PyAny>; 3]> = SmallVec::new();
         for value in values {
             let class = value.get_type();
             if class.is(&self.tensor) || class.is(&self.parameter) {
-                let shape = value.getattr(crate::once::name!(py, "shape"))?;
-                match &first {
-                    None => first = Some(shape),
-                    Some(first) if !first.eq(shape)? => return Ok(true),
-                    Some(_) => {}
+                let shape = value.getattr(name!(py, "shape"))?;
+                for other in &shapes {
+                    if !other.eq(&shape)? && is_wanted(other, &shape)? {
+                        return Ok(true);
+                    }
                 }
+                shapes.push(shape);
             } else if value.is_none()
                 || value.is_exact_instance_of::<PyInt>()
                 || value.is_exact_instance_of::<PyFloat>()
             {
                 continue;
             } else if value.is_instance(self.tensor.bind(py))?
-                || first.is_none() && (value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>())
+                || shapes.is_empty()
+                    && (value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>())
             {
                 return Ok(true);
             }
         }
         Ok(false)
     }
+}
+
+/// Whether a watcher may want to be told of a broadcast of these two shapes, which differ. Where no two shapes
+/// of a call stretch each other, all do not: one of them has every size of the result.
+fn is_wanted(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if SEES_EVERY.load(Ordering::Relaxed) {
+        return Ok(true);
+    }
+    let (a, b) = (reversed(a)?, reversed(b)?);
+    let (mut stretches_a, mut stretches_b) = (false, false);
+    for dim in 0..a.len().max(b.len()) {
+        match (a.get(dim).copied().unwrap_or(1), b.get(dim).copied().unwrap_or(1)) {
+            (a, b) if a == b => {}
+            (1, _) => stretches_a = true,
+            (_, 1) => stretches_b = true,
+            _ => return Ok(false),
+        }
+    }
+    Ok(stretches_a && stretches_b)
+}
+
+/// The sizes of a tensor, the last one first.
+fn reversed(shape: &Bound<'_, PyAny>) -> PyResult<SmallVec<[usize; 6]>> {
+    shape.cast::<PyTuple>()?.iter().rev().map(|size| size.extract()).collect()
 }
 
 /// `__torch_function__` of the guard's mode.

@@ -6,6 +6,7 @@ mod elementwise;
 mod neighbours;
 mod pack;
 mod pairwise;
+mod printed;
 mod processors;
 mod products;
 mod quotients;

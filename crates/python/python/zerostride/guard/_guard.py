@@ -42,11 +42,11 @@ class Guard:
         self._met = set()
 
     def __enter__(self):
-        _watch.guards.append(self)
+        _watch.watch(self)
         return self
 
     def __exit__(self, *error):
-        _watch.guards.remove(self)
+        _watch.unwatch(self)
 
     @property
     def mistakes(self):

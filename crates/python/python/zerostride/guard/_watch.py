@@ -17,6 +17,22 @@ every = 0
 def watch_every(change):
     global every
     every += change
+    _tell_eye()
+
+
+def watch(guard):
+    guards.append(guard)
+    _tell_eye()
+
+
+def unwatch(guard):
+    guards.remove(guard)
+    _tell_eye()
+
+
+def _tell_eye():
+    """Tells the eye in Rust what it has to look at (``src/eye.rs``)."""
+    _zerostride._eye_sees_every(bool(every or any(guard.wants_every for guard in guards)))
 
 
 def is_wanted(shapes):

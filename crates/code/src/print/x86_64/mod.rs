@@ -1,0 +1,83 @@
+//! Owns the printing of rows for x86-64: a lowered code becomes steps (`steps.rs`), their values get
+//! registers (`registers.rs`), and a loop around them becomes bytes (`frame.rs`, `assembler.rs`). It does
+//! not know where bytes become code.
+
+mod assembler;
+mod frame;
+mod registers;
+mod steps;
+
+use std::fmt;
+
+use crate::lower::lower;
+use crate::row::Row;
+
+/// Instructions that may be printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Set {
+    /// AVX-512 F, DQ, BW and VL: registers of 64 bytes.
+    Avx512,
+    /// AVX2, FMA and F16C: registers of 32 bytes.
+    Avx2,
+}
+
+impl Set {
+    /// Bytes of a register.
+    const fn vector_bytes(self) -> u32 {
+        match self {
+            Set::Avx512 => 64,
+            Set::Avx2 => 32,
+        }
+    }
+}
+
+/// Why a row is not printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unprintable {
+    /// There is not one way of reading for each input, or of writing for each result.
+    Operands,
+    /// Its values need more memory than a stack should give.
+    Stack,
+}
+
+impl fmt::Display for Unprintable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unprintable::Operands => "each input is read and each result written in one way",
+            Unprintable::Stack => "the values of the code need more than 64 KiB of stack",
+        })
+    }
+}
+
+impl std::error::Error for Unprintable {}
+
+/// The machine code of a row, which may stand anywhere: a function `extern "sysv64" fn(arguments: *const
+/// *mut u8, count: usize)`.
+///
+/// The arguments are the addresses of the first elements of the inputs and then of the results, followed by
+/// the distances in bytes between elements of the inputs that are [`Read::Stepped`](crate::Read::Stepped),
+/// in their order. It reads `count` elements of each input (one of a splat) and writes as many of each
+/// result, and touches no other memory of theirs. A result may be the same elements as a contiguous input of
+/// as many bytes an element; otherwise, no result shares memory with another operand. The code is to start
+/// at a multiple of 64 bytes.
+///
+/// # Errors
+/// If the row's operands are not those of its code, or it needs too much stack.
+///
+/// ```
+/// use zerostride_code::print::x86_64::{Set, print};
+/// use zerostride_code::{Binary, Builder, Row, Type};
+/// let mut builder = Builder::new();
+/// let (x, y) = (builder.input(Type::F32), builder.input(Type::F32));
+/// let sum = builder.binary(Binary::Add, x, y);
+/// let bytes = print(&Row::contiguous(builder.finish(&[sum])), Set::Avx2).unwrap();
+/// assert!(bytes.len() < 1024);
+/// ```
+pub fn print(row: &Row, set: Set) -> Result<Vec<u8>, Unprintable> {
+    if row.reads.len() != row.code.inputs().len() || row.writes.len() != row.code.results().len() {
+        return Err(Unprintable::Operands);
+    }
+    let code = lower(&row.code, set == Set::Avx2);
+    let steps = steps::steps(&code, row, set);
+    frame::write(&steps, row, set)
+}

@@ -1,0 +1,937 @@
+//! Owns the choice of instructions: a lowered code becomes steps, each of which is one instruction on values
+//! whose registers are not known yet. It does not know registers or loops.
+
+use std::collections::HashMap;
+
+use iced_x86::Code as Encoding;
+
+use super::Set;
+use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
+use crate::row::{Read, Row, Write};
+
+/// The place of the step that computes a value.
+pub(super) type Id = u32;
+
+/// No value.
+pub(super) const NONE: Id = u32::MAX;
+
+/// How the operands of an instruction stand: which may be in memory, which is overwritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// One operand, a register or a whole vector in memory.
+    Unary,
+    /// One operand in a register.
+    Register,
+    /// Two operands, the last one perhaps in memory; they may change places if `commutes`.
+    Binary { commutes: bool },
+    /// A selection: the mask, the value where it holds, perhaps in memory, and the other one.
+    Select,
+    /// `a · b + c`: the instruction overwrites one of its operands, and there is one for each.
+    MulAdd,
+    /// The first operand is overwritten, the last one perhaps in memory.
+    Overwriting,
+    /// Two masks.
+    Masks,
+    /// A selection of masks, which is three instructions.
+    MaskSelect,
+}
+
+/// What a step does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Act {
+    /// Bits that stand behind the code: one element, or a whole vector.
+    Constant { offset: u32, element_bytes: u32 },
+    /// A vector of an input.
+    Load { input: u32, encoding: Encoding, bytes: u32, register_bytes: u32 },
+    /// One element of an input in a whole register.
+    Splat { input: u32, bytes: u32 },
+    /// An instruction, with the bytes of the register of its value and of its operands' registers.
+    Make { encoding: Encoding, shape: Shape, immediate: Option<u8>, sizes: (u32, u32) },
+    /// Writes a vector of a result.
+    Store { result: u32, encoding: Encoding, bytes: u32, register_bytes: u32 },
+    /// Begins a rare way of the next so many steps.
+    Rare { count: u32 },
+}
+
+/// One instruction on values.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub act: Act,
+    /// The values that it reads, the rest being [`NONE`].
+    pub args: [Id; 3],
+    /// Whether its value is a mask in a mask register.
+    pub is_mask: bool,
+}
+
+impl Step {
+    pub(super) fn args(&self) -> impl Iterator<Item = Id> + use<> {
+        self.args.into_iter().filter(|&id| id != NONE)
+    }
+
+    pub(super) fn has_value(&self) -> bool {
+        !matches!(self.act, Act::Store { .. } | Act::Rare { .. })
+    }
+}
+
+/// The steps of a row.
+#[derive(Debug)]
+pub(super) struct Steps {
+    pub steps: Vec<Step>,
+    /// Elements of a vector.
+    pub lanes: u32,
+    /// What stands behind the code.
+    pub pool: Vec<u8>,
+}
+
+/// Bytes of a register, in the order of the encodings of an instruction.
+const SIZES: [u32; 3] = [16, 32, 64];
+
+/// The encoding of an instruction for a length, from that for 16 bytes: they follow each other.
+fn at_length(encoding: Encoding, bytes: u32) -> Encoding {
+    let length = SIZES.iter().position(|&size| size == bytes).expect("a register of 16, 32 or 64 bytes");
+    Encoding::try_from(encoding as usize + length).expect("an encoding for each length")
+}
+
+/// The steps of a lowered code.
+pub(super) fn steps(code: &Code, row: &Row, set: Set) -> Steps {
+    let is_wide = |ty: Type| ty.bits() == 64;
+    let widest = if code.instructions.iter().any(|instruction| is_wide(instruction.ty)) { 8 } else { 4 };
+    let lanes = set.vector_bytes() / widest;
+    let mut selection = Selection {
+        code,
+        row,
+        set,
+        lanes,
+        steps: Vec::with_capacity(code.instructions.len() + code.results.len()),
+        pool: Vec::new(),
+        patterns: HashMap::new(),
+        values: vec![NONE; code.instructions.len()],
+        narrow: vec![NONE; if set == Set::Avx2 { code.instructions.len() } else { 0 }],
+        widths: Vec::new(),
+    };
+    if set == Set::Avx2 {
+        selection.widths = mask_widths(code);
+    }
+    selection.all();
+    Steps { steps: selection.steps, lanes, pool: selection.pool }
+}
+
+/// Masks of 32 and of 64 bits an element that somebody reads, with those that the masks are made of: which a
+/// mask is to have.
+fn mask_widths(code: &Code) -> Vec<Widths> {
+    let mut widths = vec![Widths::default(); code.instructions.len()];
+    for (place, instruction) in code.instructions.iter().enumerate().rev() {
+        match instruction.operation {
+            Operation::Select(mask, ..) if instruction.ty != Type::Mask => {
+                widths[mask.index()].add(instruction.ty.bits());
+            }
+            Operation::Rare { mask, .. } => widths[mask.index()].is_asked = true,
+            operation if instruction.ty == Type::Mask && !matches!(operation, Operation::Compare(..)) => {
+                let own = widths[place].own();
+                operation.operands().for_each(|mask| widths[mask.index()].add(own));
+            }
+            _ => {}
+        }
+    }
+    widths
+}
+
+/// In which widths a mask of AVX2 is read.
+#[derive(Clone, Copy, Debug, Default)]
+struct Widths {
+    is_32: bool,
+    is_64: bool,
+    /// Whether only a rare way asks for it, in any width.
+    is_asked: bool,
+}
+
+impl Widths {
+    fn add(&mut self, bits: u32) {
+        if bits == 64 {
+            self.is_64 = true;
+        } else {
+            self.is_32 = true;
+        }
+    }
+
+    /// Bits of an element of a mask that is made of others.
+    fn own(self) -> u32 {
+        if self.is_64 { 64 } else { 32 }
+    }
+}
+
+/// An instruction's encodings for registers of 16 bytes in AVX2 and AVX-512. Both are named where the
+/// lengths begin; what AVX2 lacks is lowered before.
+#[derive(Clone, Copy)]
+struct Pair(Encoding, Encoding);
+
+macro_rules! pair {
+    ($vex:ident, $evex:ident) => {
+        Pair(Encoding::$vex, Encoding::$evex)
+    };
+    (-, $evex:ident) => {
+        Pair(Encoding::INVALID, Encoding::$evex)
+    };
+}
+
+/// One of two, for elements of 32 and of 64 bits.
+fn by_width(is_64: bool, narrow: Pair, wide: Pair) -> Pair {
+    if is_64 { wide } else { narrow }
+}
+
+struct Selection<'a> {
+    code: &'a Code,
+    row: &'a Row,
+    set: Set,
+    lanes: u32,
+    steps: Vec<Step>,
+    pool: Vec<u8>,
+    /// Where patterns stand in the pool.
+    patterns: HashMap<(u64, u32), Id>,
+    /// The step of each value of the code; of masks of AVX2 that have a width of 64 bits, that.
+    values: Vec<Id>,
+    /// The step of each mask of AVX2 whose elements have 32 bits.
+    narrow: Vec<Id>,
+    widths: Vec<Widths>,
+}
+
+impl Selection<'_> {
+    fn all(&mut self) {
+        // Where the steps of rare ways begin, and the instructions that they end before.
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        for place in 0..self.code.instructions.len() {
+            self.close(&mut open, place);
+            let instruction = self.code.instructions[place];
+            if let Operation::Rare { mask, count } = instruction.operation {
+                open.push((self.steps.len(), place + 1 + count as usize));
+                let mask = self.any_width(mask);
+                self.push(Act::Rare { count: 0 }, [mask, NONE, NONE], false);
+                continue;
+            }
+            self.value(Value(place as u32));
+        }
+        self.close(&mut open, self.code.instructions.len());
+        // What is read has been read before anything is written over it.
+        let stored: Vec<(u32, Id, Type)> = (0..)
+            .zip(&self.code.results)
+            .map(|(index, &value)| (index, self.values[value.index()], self.code.ty(value)))
+            .collect();
+        let stores: Vec<(Act, Id)> =
+            stored.into_iter().map(|(index, id, ty)| self.store(index, id, ty)).collect();
+        for (store, id) in stores {
+            self.push(store, [id, NONE, NONE], false);
+        }
+    }
+
+    fn close(&mut self, open: &mut Vec<(usize, usize)>, place: usize) {
+        while let Some(&(start, end)) = open.last()
+            && end == place
+        {
+            let own = (self.steps.len() - start - 1) as u32;
+            self.steps[start].act = Act::Rare { count: own };
+            open.pop();
+        }
+    }
+
+    fn push(&mut self, act: Act, args: [Id; 3], is_mask: bool) -> Id {
+        self.steps.push(Step { act, args, is_mask });
+        self.steps.len() as Id - 1
+    }
+
+    /// Bytes of the register that has a type's elements.
+    fn bytes(&self, ty: Type) -> u32 {
+        self.lanes * if ty.bits() == 64 { 8 } else { 4 }
+    }
+
+    fn encoding(&self, pair: Pair, bytes: u32) -> Encoding {
+        at_length(if self.set == Set::Avx2 { pair.0 } else { pair.1 }, bytes)
+    }
+
+    fn make(&mut self, pair: Pair, bytes: u32, shape: Shape, args: &[Id]) -> Id {
+        let encoding = self.encoding(pair, bytes);
+        self.push_make(encoding, shape, None, args, (bytes, bytes))
+    }
+
+    /// As [`Selection::make`], of one operand in a register of another length; the longer decides about the
+    /// encoding.
+    fn resize(&mut self, pair: Pair, shape: Shape, a: Id, immediate: Option<u8>, to: u32, from: u32) -> Id {
+        let encoding = self.encoding(pair, to.max(from));
+        self.push_make(encoding, shape, immediate, &[a], (to.max(16), from.max(16)))
+    }
+
+    fn make_with(&mut self, pair: Pair, bytes: u32, shape: Shape, args: &[Id], immediate: u8) -> Id {
+        let encoding = self.encoding(pair, bytes);
+        self.push_make(encoding, shape, Some(immediate), args, (bytes, bytes))
+    }
+
+    fn push_make(
+        &mut self,
+        encoding: Encoding,
+        shape: Shape,
+        immediate: Option<u8>,
+        args: &[Id],
+        sizes: (u32, u32),
+    ) -> Id {
+        let mut all = [NONE; 3];
+        all[..args.len()].copy_from_slice(args);
+        // A mask register has no bytes.
+        self.push(Act::Make { encoding, shape, immediate, sizes }, all, sizes.0 == 0)
+    }
+
+    /// A pattern in all elements of a register.
+    fn constant(&mut self, bits: u64, element_bytes: u32) -> Id {
+        if let Some(&id) = self.patterns.get(&(bits, element_bytes)) {
+            return id;
+        }
+        let element = &bits.to_le_bytes()[..element_bytes as usize];
+        let id = if self.set == Set::Avx512 {
+            let offset = self.in_pool(element, element_bytes as usize);
+            self.push(Act::Constant { offset, element_bytes }, [NONE; 3], false)
+        } else {
+            self.whole(&element.repeat(32 / element_bytes as usize))
+        };
+        self.patterns.insert((bits, element_bytes), id);
+        id
+    }
+
+    /// A whole register from the pool.
+    fn whole(&mut self, bytes: &[u8]) -> Id {
+        let offset = self.in_pool(bytes, bytes.len());
+        self.push(Act::Constant { offset, element_bytes: 0 }, [NONE; 3], false)
+    }
+
+    fn in_pool(&mut self, bytes: &[u8], align: usize) -> u32 {
+        self.pool.resize(self.pool.len().next_multiple_of(align), 0);
+        let offset = self.pool.len();
+        self.pool.extend_from_slice(bytes);
+        offset as u32
+    }
+
+    fn of(&self, value: Value) -> Id {
+        self.values[value.index()]
+    }
+
+    fn value(&mut self, value: Value) {
+        let instruction = self.code.instructions[value.index()];
+        let ty = instruction.ty;
+        let bytes = self.bytes(ty);
+        let is_64 = ty.bits() == 64;
+        if ty == Type::Mask {
+            return self.mask(value, instruction.operation);
+        }
+        let id = match instruction.operation {
+            Operation::Input(index) => self.input(index, ty),
+            Operation::Constant(bits) => self.constant(bits, if is_64 { 8 } else { 4 }),
+            Operation::Unary(unary, a) => self.unary(unary, is_64, bytes, self.of(a)),
+            Operation::Binary(binary, a, b) => self.binary(binary, ty, a, b),
+            Operation::MulAdd(a, b, c) => {
+                let pair = by_width(
+                    is_64,
+                    pair!(VEX_Vfmadd213ps_xmm_xmm_xmmm128, EVEX_Vfmadd213ps_xmm_k1z_xmm_xmmm128b32),
+                    pair!(VEX_Vfmadd213pd_xmm_xmm_xmmm128, EVEX_Vfmadd213pd_xmm_k1z_xmm_xmmm128b64),
+                );
+                self.make(pair, bytes, Shape::MulAdd, &[self.of(a), self.of(b), self.of(c)])
+            }
+            Operation::Select(mask, yes, no) => {
+                let mask = self.mask_of(mask, is_64);
+                self.select(is_64, bytes, mask, self.of(yes), self.of(no))
+            }
+            Operation::Convert(a) => self.convert(self.code.ty(a), ty, self.of(a), true),
+            Operation::ConvertUnsigned(a) => self.convert(self.code.ty(a), ty, self.of(a), false),
+            Operation::Bits(a) => self.of(a),
+            Operation::Lookup { table, index } => self.lookup(is_64, table as usize, self.of(index)),
+            Operation::Compare(..) | Operation::Rare { .. } => unreachable!("they have masks"),
+        };
+        self.values[value.index()] = id;
+    }
+
+    fn input(&mut self, input: u32, ty: Type) -> Id {
+        let bytes = ty.bits() / 8;
+        if self.row.reads[input as usize] == Read::Splat {
+            return self.push(Act::Splat { input, bytes }, [NONE; 3], false);
+        }
+        let pair = match bytes {
+            1 => pair!(VEX_Vpmovzxbd_xmm_xmmm32, EVEX_Vpmovzxbd_xmm_k1z_xmmm32),
+            2 => pair!(VEX_Vpmovzxwd_xmm_xmmm64, EVEX_Vpmovzxwd_xmm_k1z_xmmm64),
+            4 => pair!(VEX_Vmovups_xmm_xmmm128, EVEX_Vmovups_xmm_k1z_xmmm128),
+            _ => pair!(VEX_Vmovupd_xmm_xmmm128, EVEX_Vmovupd_xmm_k1z_xmmm128),
+        };
+        let register_bytes = self.bytes(ty);
+        let encoding = self.encoding(pair, register_bytes);
+        self.push(Act::Load { input, encoding, bytes, register_bytes }, [NONE; 3], false)
+    }
+
+    fn unary(&mut self, unary: Unary, is_64: bool, bytes: u32, a: Id) -> Id {
+        if unary == Unary::Sqrt {
+            let pair = by_width(
+                is_64,
+                pair!(VEX_Vsqrtps_xmm_xmmm128, EVEX_Vsqrtps_xmm_k1z_xmmm128b32),
+                pair!(VEX_Vsqrtpd_xmm_xmmm128, EVEX_Vsqrtpd_xmm_k1z_xmmm128b64),
+            );
+            return self.make(pair, bytes, Shape::Unary, &[a]);
+        }
+        if unary == Unary::Exponent {
+            let pair = by_width(
+                is_64,
+                pair!(-, EVEX_Vgetexpps_xmm_k1z_xmmm128b32),
+                pair!(-, EVEX_Vgetexppd_xmm_k1z_xmmm128b64),
+            );
+            return self.make(pair, bytes, Shape::Unary, &[a]);
+        }
+        let round = by_width(
+            is_64,
+            pair!(VEX_Vroundps_xmm_xmmm128_imm8, EVEX_Vrndscaleps_xmm_k1z_xmmm128b32_imm8),
+            pair!(VEX_Vroundpd_xmm_xmmm128_imm8, EVEX_Vrndscalepd_xmm_k1z_xmmm128b64_imm8),
+        );
+        let (pair, immediate) = match unary {
+            // Bit 3: without exceptions.
+            Unary::RoundTiesEven => (round, 8),
+            Unary::Floor => (round, 9),
+            Unary::Ceil => (round, 10),
+            Unary::Trunc => (round, 11),
+            Unary::Significand => {
+                let pair = by_width(
+                    is_64,
+                    pair!(-, EVEX_Vgetmantps_xmm_k1z_xmmm128b32_imm8),
+                    pair!(-, EVEX_Vgetmantpd_xmm_k1z_xmmm128b64_imm8),
+                );
+                (pair, 0)
+            }
+            _ => unreachable!("it is lowered, or has been seen to"),
+        };
+        self.make_with(pair, bytes, Shape::Unary, &[a], immediate)
+    }
+
+    fn binary(&mut self, binary: Binary, ty: Type, a: Value, b: Value) -> Id {
+        let (bytes, is_64) = (self.bytes(ty), ty.bits() == 64);
+        let is_float = ty.is_float();
+        if let Some(immediate) = self.shift_count(binary, b) {
+            return self.shift(binary, is_64, bytes, self.of(a), immediate);
+        }
+        let args = [self.of(a), self.of(b)];
+        let (pair, commutes) = match binary {
+            Binary::Add if is_float => (
+                by_width(
+                    is_64,
+                    pair!(VEX_Vaddps_xmm_xmm_xmmm128, EVEX_Vaddps_xmm_k1z_xmm_xmmm128b32),
+                    pair!(VEX_Vaddpd_xmm_xmm_xmmm128, EVEX_Vaddpd_xmm_k1z_xmm_xmmm128b64),
+                ),
+                true,
+            ),
+            Binary::Sub if is_float => (
+                by_width(
+                    is_64,
+                    pair!(VEX_Vsubps_xmm_xmm_xmmm128, EVEX_Vsubps_xmm_k1z_xmm_xmmm128b32),
+                    pair!(VEX_Vsubpd_xmm_xmm_xmmm128, EVEX_Vsubpd_xmm_k1z_xmm_xmmm128b64),
+                ),
+                false,
+            ),
+            Binary::Mul if is_float => (
+                by_width(
+                    is_64,
+                    pair!(VEX_Vmulps_xmm_xmm_xmmm128, EVEX_Vmulps_xmm_k1z_xmm_xmmm128b32),
+                    pair!(VEX_Vmulpd_xmm_xmm_xmmm128, EVEX_Vmulpd_xmm_k1z_xmm_xmmm128b64),
+                ),
+                true,
+            ),
+            Binary::Div => (
+                by_width(
+                    is_64,
+                    pair!(VEX_Vdivps_xmm_xmm_xmmm128, EVEX_Vdivps_xmm_k1z_xmm_xmmm128b32),
+                    pair!(VEX_Vdivpd_xmm_xmm_xmmm128, EVEX_Vdivpd_xmm_k1z_xmm_xmmm128b64),
+                ),
+                false,
+            ),
+            // The second operand is the answer where one is NaN or both are zero, as in the interpreter.
+            Binary::Min => (
+                by_width(
+                    is_64,
+                    pair!(VEX_Vminps_xmm_xmm_xmmm128, EVEX_Vminps_xmm_k1z_xmm_xmmm128b32),
+                    pair!(VEX_Vminpd_xmm_xmm_xmmm128, EVEX_Vminpd_xmm_k1z_xmm_xmmm128b64),
+                ),
+                false,
+            ),
+            Binary::Max => (
+                by_width(
+                    is_64,
+                    pair!(VEX_Vmaxps_xmm_xmm_xmmm128, EVEX_Vmaxps_xmm_k1z_xmm_xmmm128b32),
+                    pair!(VEX_Vmaxpd_xmm_xmm_xmmm128, EVEX_Vmaxpd_xmm_k1z_xmm_xmmm128b64),
+                ),
+                false,
+            ),
+            Binary::Ldexp => (
+                by_width(
+                    is_64,
+                    pair!(-, EVEX_Vscalefps_xmm_k1z_xmm_xmmm128b32),
+                    pair!(-, EVEX_Vscalefpd_xmm_k1z_xmm_xmmm128b64),
+                ),
+                false,
+            ),
+            Binary::Add => (
+                by_width(
+                    is_64,
+                    pair!(VEX_Vpaddd_xmm_xmm_xmmm128, EVEX_Vpaddd_xmm_k1z_xmm_xmmm128b32),
+                    pair!(VEX_Vpaddq_xmm_xmm_xmmm128, EVEX_Vpaddq_xmm_k1z_xmm_xmmm128b64),
+                ),
+                true,
+            ),
+            Binary::Sub => (
+                by_width(
+                    is_64,
+                    pair!(VEX_Vpsubd_xmm_xmm_xmmm128, EVEX_Vpsubd_xmm_k1z_xmm_xmmm128b32),
+                    pair!(VEX_Vpsubq_xmm_xmm_xmmm128, EVEX_Vpsubq_xmm_k1z_xmm_xmmm128b64),
+                ),
+                false,
+            ),
+            Binary::Mul if is_64 && self.set == Set::Avx2 => return self.product_64(bytes, args),
+            Binary::Mul => (
+                by_width(
+                    is_64,
+                    pair!(VEX_Vpmulld_xmm_xmm_xmmm128, EVEX_Vpmulld_xmm_k1z_xmm_xmmm128b32),
+                    pair!(-, EVEX_Vpmullq_xmm_k1z_xmm_xmmm128b64),
+                ),
+                true,
+            ),
+            Binary::And => (
+                by_width(
+                    is_64,
+                    pair!(VEX_Vpand_xmm_xmm_xmmm128, EVEX_Vpandd_xmm_k1z_xmm_xmmm128b32),
+                    pair!(VEX_Vpand_xmm_xmm_xmmm128, EVEX_Vpandq_xmm_k1z_xmm_xmmm128b64),
+                ),
+                true,
+            ),
+            Binary::Or => (
+                by_width(
+                    is_64,
+                    pair!(VEX_Vpor_xmm_xmm_xmmm128, EVEX_Vpord_xmm_k1z_xmm_xmmm128b32),
+                    pair!(VEX_Vpor_xmm_xmm_xmmm128, EVEX_Vporq_xmm_k1z_xmm_xmmm128b64),
+                ),
+                true,
+            ),
+            Binary::Xor => (
+                by_width(
+                    is_64,
+                    pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxord_xmm_k1z_xmm_xmmm128b32),
+                    pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxorq_xmm_k1z_xmm_xmmm128b64),
+                ),
+                true,
+            ),
+            Binary::ShiftLeft => (
+                by_width(
+                    is_64,
+                    pair!(VEX_Vpsllvd_xmm_xmm_xmmm128, EVEX_Vpsllvd_xmm_k1z_xmm_xmmm128b32),
+                    pair!(VEX_Vpsllvq_xmm_xmm_xmmm128, EVEX_Vpsllvq_xmm_k1z_xmm_xmmm128b64),
+                ),
+                false,
+            ),
+            Binary::ShiftRight => (
+                by_width(
+                    is_64,
+                    pair!(VEX_Vpsrlvd_xmm_xmm_xmmm128, EVEX_Vpsrlvd_xmm_k1z_xmm_xmmm128b32),
+                    pair!(VEX_Vpsrlvq_xmm_xmm_xmmm128, EVEX_Vpsrlvq_xmm_k1z_xmm_xmmm128b64),
+                ),
+                false,
+            ),
+            Binary::ShiftRightSigned => (
+                by_width(
+                    is_64,
+                    pair!(VEX_Vpsravd_xmm_xmm_xmmm128, EVEX_Vpsravd_xmm_k1z_xmm_xmmm128b32),
+                    pair!(-, EVEX_Vpsravq_xmm_k1z_xmm_xmmm128b64),
+                ),
+                false,
+            ),
+        };
+        self.make(pair, bytes, Shape::Binary { commutes }, &args)
+    }
+
+    /// The constant by which a word is shifted.
+    fn shift_count(&self, binary: Binary, b: Value) -> Option<u8> {
+        match self.code.instructions[b.index()].operation {
+            Operation::Constant(count)
+                if matches!(binary, Binary::ShiftLeft | Binary::ShiftRight | Binary::ShiftRightSigned) =>
+            {
+                Some(count.min(255) as u8)
+            }
+            _ => None,
+        }
+    }
+
+    fn shift(&mut self, binary: Binary, is_64: bool, bytes: u32, a: Id, count: u8) -> Id {
+        let pair = match binary {
+            Binary::ShiftLeft => by_width(
+                is_64,
+                pair!(VEX_Vpslld_xmm_xmm_imm8, EVEX_Vpslld_xmm_k1z_xmmm128b32_imm8),
+                pair!(VEX_Vpsllq_xmm_xmm_imm8, EVEX_Vpsllq_xmm_k1z_xmmm128b64_imm8),
+            ),
+            Binary::ShiftRight => by_width(
+                is_64,
+                pair!(VEX_Vpsrld_xmm_xmm_imm8, EVEX_Vpsrld_xmm_k1z_xmmm128b32_imm8),
+                pair!(VEX_Vpsrlq_xmm_xmm_imm8, EVEX_Vpsrlq_xmm_k1z_xmmm128b64_imm8),
+            ),
+            _ => by_width(
+                is_64,
+                pair!(VEX_Vpsrad_xmm_xmm_imm8, EVEX_Vpsrad_xmm_k1z_xmmm128b32_imm8),
+                pair!(-, EVEX_Vpsraq_xmm_k1z_xmmm128b64_imm8),
+            ),
+        };
+        let shape = if self.set == Set::Avx2 { Shape::Register } else { Shape::Unary };
+        self.make_with(pair, bytes, shape, &[a], count)
+    }
+
+    /// A product of words of 64 bits from products of their halves.
+    fn product_64(&mut self, bytes: u32, [a, b]: [Id; 2]) -> Id {
+        let multiply = pair!(VEX_Vpmuludq_xmm_xmm_xmmm128, EVEX_Vpmuludq_xmm_k1z_xmm_xmmm128b64);
+        let add = pair!(VEX_Vpaddq_xmm_xmm_xmmm128, EVEX_Vpaddq_xmm_k1z_xmm_xmmm128b64);
+        let commutes = Shape::Binary { commutes: true };
+        let high_a = self.shift(Binary::ShiftRight, true, bytes, a, 32);
+        let high_b = self.shift(Binary::ShiftRight, true, bytes, b, 32);
+        let first = self.make(multiply, bytes, commutes, &[high_a, b]);
+        let second = self.make(multiply, bytes, commutes, &[high_b, a]);
+        let high = self.make(add, bytes, commutes, &[first, second]);
+        let high = self.shift(Binary::ShiftLeft, true, bytes, high, 32);
+        let low = self.make(multiply, bytes, commutes, &[a, b]);
+        self.make(add, bytes, commutes, &[low, high])
+    }
+
+    /// `yes` where the mask holds.
+    fn select(&mut self, is_64: bool, bytes: u32, mask: Id, yes: Id, no: Id) -> Id {
+        let pair = by_width(
+            is_64,
+            pair!(VEX_Vblendvps_xmm_xmm_xmmm128_xmm, EVEX_Vblendmps_xmm_k1z_xmm_xmmm128b32),
+            pair!(VEX_Vblendvpd_xmm_xmm_xmmm128_xmm, EVEX_Vblendmpd_xmm_k1z_xmm_xmmm128b64),
+        );
+        self.make(pair, bytes, Shape::Select, &[mask, yes, no])
+    }
+
+    fn convert(&mut self, from: Type, to: Type, a: Id, is_signed: bool) -> Id {
+        let bytes = self.bytes(Type::F32);
+        let pair = match (from, to) {
+            // Inputs have been widened, and results are stored without what they lack.
+            (Type::W8 | Type::W16, _) | (_, Type::W8 | Type::W16) => return a,
+            (Type::F16, _) => {
+                let halves = self.packed_words(bytes, a);
+                let pair = pair!(VEX_Vcvtph2ps_xmm_xmmm64, EVEX_Vcvtph2ps_xmm_k1z_xmmm64);
+                return self.resize(pair, Shape::Register, halves, None, bytes, bytes / 2);
+            }
+            (_, Type::F16) => {
+                let pair = pair!(VEX_Vcvtps2ph_xmmm64_xmm_imm8, EVEX_Vcvtps2ph_xmmm64_k1z_xmm_imm8);
+                let halves = self.resize(pair, Shape::Register, a, Some(0), bytes / 2, bytes);
+                let pair = pair!(VEX_Vpmovzxwd_xmm_xmmm64, EVEX_Vpmovzxwd_xmm_k1z_xmmm64);
+                return self.resize(pair, Shape::Register, halves, None, bytes, bytes / 2);
+            }
+            (Type::F32, Type::F64) => pair!(VEX_Vcvtps2pd_xmm_xmmm64, EVEX_Vcvtps2pd_xmm_k1z_xmmm64b32),
+            (Type::F64, Type::F32) => pair!(VEX_Vcvtpd2ps_xmm_xmmm128, EVEX_Vcvtpd2ps_xmm_k1z_xmmm128b64),
+            (Type::F32, Type::W32) => pair!(VEX_Vcvttps2dq_xmm_xmmm128, EVEX_Vcvttps2dq_xmm_k1z_xmmm128b32),
+            (Type::F64, Type::W32) => pair!(VEX_Vcvttpd2dq_xmm_xmmm128, EVEX_Vcvttpd2dq_xmm_k1z_xmmm128b64),
+            (Type::F32, Type::W64) => pair!(-, EVEX_Vcvttps2qq_xmm_k1z_xmmm64b32),
+            (Type::F64, Type::W64) => pair!(-, EVEX_Vcvttpd2qq_xmm_k1z_xmmm128b64),
+            (Type::W32, Type::F32) if is_signed => {
+                pair!(VEX_Vcvtdq2ps_xmm_xmmm128, EVEX_Vcvtdq2ps_xmm_k1z_xmmm128b32)
+            }
+            (Type::W32, Type::F64) if is_signed => {
+                pair!(VEX_Vcvtdq2pd_xmm_xmmm64, EVEX_Vcvtdq2pd_xmm_k1z_xmmm64b32)
+            }
+            (Type::W64, Type::F32) if is_signed => pair!(-, EVEX_Vcvtqq2ps_xmm_k1z_xmmm128b64),
+            (Type::W64, Type::F64) if is_signed => pair!(-, EVEX_Vcvtqq2pd_xmm_k1z_xmmm128b64),
+            (Type::W32, Type::F32) => pair!(-, EVEX_Vcvtudq2ps_xmm_k1z_xmmm128b32),
+            (Type::W32, Type::F64) => pair!(-, EVEX_Vcvtudq2pd_xmm_k1z_xmmm64b32),
+            (Type::W64, Type::F32) => pair!(-, EVEX_Vcvtuqq2ps_xmm_k1z_xmmm128b64),
+            (Type::W64, Type::F64) => pair!(-, EVEX_Vcvtuqq2pd_xmm_k1z_xmmm128b64),
+            (Type::W32, Type::W64) if is_signed => {
+                pair!(VEX_Vpmovsxdq_xmm_xmmm64, EVEX_Vpmovsxdq_xmm_k1z_xmmm64)
+            }
+            (Type::W32, Type::W64) => pair!(VEX_Vpmovzxdq_xmm_xmmm64, EVEX_Vpmovzxdq_xmm_k1z_xmmm64),
+            (Type::W64, Type::W32) => return self.low_halves(a),
+            _ => unreachable!("the verifier knows no other conversion"),
+        };
+        self.resize(pair, Shape::Unary, a, None, self.bytes(to), self.bytes(from))
+    }
+
+    /// The low halves of elements of 64 bits.
+    fn low_halves(&mut self, a: Id) -> Id {
+        if self.set == Set::Avx512 {
+            return self.resize(pair!(-, EVEX_Vpmovqd_xmmm64_k1z_xmm), Shape::Register, a, None, 32, 64);
+        }
+        let high = self.upper_half(a);
+        let shuffle = Encoding::VEX_Vshufps_xmm_xmm_xmmm128_imm8;
+        self.push_make(shuffle, Shape::Binary { commutes: false }, Some(0x88), &[a, high], (16, 16))
+    }
+
+    /// The upper 16 bytes of a register of AVX2.
+    fn upper_half(&mut self, a: Id) -> Id {
+        self.push_make(Encoding::VEX_Vextracti128_xmmm128_ymm_imm8, Shape::Register, Some(1), &[a], (16, 32))
+    }
+
+    /// The low halves of elements of 32 bits, in a register of this length.
+    fn packed_words(&mut self, bytes: u32, a: Id) -> Id {
+        if self.set == Set::Avx512 {
+            let pair = pair!(-, EVEX_Vpmovdw_xmmm64_k1z_xmm);
+            return self.resize(pair, Shape::Register, a, None, bytes / 2, bytes);
+        }
+        let packed = self.shuffled(bytes, a, [0, 1, 4, 5, 8, 9, 12, 13]);
+        if bytes == 16 {
+            return packed;
+        }
+        self.push_make(Encoding::VEX_Vpermq_ymm_ymmm256_imm8, Shape::Register, Some(8), &[packed], (32, 32))
+    }
+
+    /// The lowest bytes of elements of 32 bits, in AVX2.
+    fn packed_bytes(&mut self, bytes: u32, a: Id) -> Id {
+        let packed = self.shuffled(bytes, a, [0, 4, 8, 12, 255, 255, 255, 255]);
+        if bytes == 16 {
+            return packed;
+        }
+        let high = self.upper_half(packed);
+        let join = Encoding::VEX_Vpunpckldq_xmm_xmm_xmmm128;
+        self.push_make(join, Shape::Binary { commutes: false }, None, &[packed, high], (16, 16))
+    }
+
+    /// Moves bytes within each 16; those beyond the eight become zero.
+    fn shuffled(&mut self, bytes: u32, a: Id, from: [u8; 8]) -> Id {
+        let mut order = [255; 16];
+        order[..8].copy_from_slice(&from);
+        let order = self.whole(&order.repeat(2));
+        let pair = pair!(VEX_Vpshufb_xmm_xmm_xmmm128, EVEX_Vpshufb_xmm_k1z_xmm_xmmm128);
+        self.make(pair, bytes, Shape::Binary { commutes: false }, &[a, order])
+    }
+
+    fn lookup(&mut self, is_64: bool, table: usize, index: Id) -> Id {
+        let element = |bits: &u64| bits.to_le_bytes()[..if is_64 { 8 } else { 4 }].to_vec();
+        let table: Vec<u8> = self.code.tables[table].iter().flat_map(element).collect();
+        let registers = table.chunks(self.set.vector_bytes() as usize);
+        let registers: Vec<Id> = registers.map(|part| self.whole(part)).collect();
+        let binary = Shape::Binary { commutes: false };
+        match (self.set, is_64) {
+            (Set::Avx512, false) => {
+                let permute = Encoding::EVEX_Vpermps_zmm_k1z_zmm_zmmm512b32;
+                self.push_make(permute, binary, None, &[index, registers[0]], (64, 64))
+            }
+            (Set::Avx512, true) => {
+                let permute = Encoding::EVEX_Vpermi2pd_zmm_k1z_zmm_zmmm512b64;
+                let args = [index, registers[0], registers[1]];
+                self.push_make(permute, Shape::Overwriting, None, &args, (64, 64))
+            }
+            (Set::Avx2, _) => {
+                // A number of 64 bits is two of 32 side by side.
+                let place = if is_64 { self.halves_of_places(index) } else { index };
+                let permute = Encoding::VEX_Vpermps_ymm_ymm_ymmm256;
+                let mut found: Vec<Id> = registers
+                    .iter()
+                    .map(|&part| self.push_make(permute, binary, None, &[place, part], (32, 32)))
+                    .collect();
+                // The bits above those that the permutation knows choose among its answers, as sign bits.
+                let (element_bits, bytes) =
+                    (if is_64 { 64 } else { 32 }, self.lanes * if is_64 { 8 } else { 4 });
+                let mut bit = if is_64 { 2 } else { 3 };
+                while found.len() > 1 {
+                    let sign = self.shift(Binary::ShiftLeft, is_64, bytes, index, element_bits - 1 - bit);
+                    found = found
+                        .chunks(2)
+                        .map(|pair| self.select(is_64, bytes, sign, pair[1], pair[0]))
+                        .collect();
+                    bit += 1;
+                }
+                found[0]
+            }
+        }
+    }
+
+    /// Of indices of numbers of 64 bits, those of both their halves.
+    fn halves_of_places(&mut self, index: Id) -> Id {
+        let or = pair!(VEX_Vpor_xmm_xmm_xmmm128, EVEX_Vporq_xmm_k1z_xmm_xmmm128b64);
+        let bytes = self.lanes * 8;
+        let high = self.shift(Binary::ShiftLeft, true, bytes, index, 33);
+        let low = self.shift(Binary::ShiftRight, true, bytes, high, 32);
+        let one = self.constant(1 << 32, 8);
+        let both = self.make(or, bytes, Shape::Binary { commutes: true }, &[low, high]);
+        self.make(or, bytes, Shape::Binary { commutes: true }, &[both, one])
+    }
+
+    /// The mask as selections of elements of 32 or 64 bits want it.
+    fn mask_of(&self, mask: Value, is_64: bool) -> Id {
+        let values = if self.set == Set::Avx2 && !is_64 { &self.narrow } else { &self.values };
+        values[mask.index()]
+    }
+
+    /// The mask in a width that it has.
+    fn any_width(&self, mask: Value) -> Id {
+        let wide = self.values[mask.index()];
+        if wide == NONE { self.narrow[mask.index()] } else { wide }
+    }
+
+    fn mask(&mut self, value: Value, operation: Operation) {
+        if self.set == Set::Avx512 {
+            self.values[value.index()] = self.mask_register(operation);
+            return;
+        }
+        let widths = self.widths[value.index()];
+        let (id, is_64) = match operation {
+            Operation::Compare(compare, a, b) => {
+                let ty = self.code.ty(a);
+                (self.compare_vectors(compare, ty, self.of(a), self.of(b)), ty.bits() == 64)
+            }
+            operation => {
+                let is_64 = widths.own() == 64;
+                (self.mask_vector(operation, is_64), is_64)
+            }
+        };
+        let (mut wide, mut narrow) = if is_64 { (id, NONE) } else { (NONE, id) };
+        if widths.is_64 && !is_64 {
+            let extend = pair!(VEX_Vpmovsxdq_xmm_xmmm64, EVEX_Vpmovsxdq_xmm_k1z_xmmm64);
+            wide = self.resize(extend, Shape::Register, id, None, self.lanes * 8, self.lanes * 4);
+        }
+        if widths.is_32 && is_64 {
+            narrow = self.low_halves(id);
+        }
+        self.values[value.index()] = wide;
+        self.narrow[value.index()] = narrow;
+    }
+
+    /// A mask of AVX-512.
+    fn mask_register(&mut self, operation: Operation) -> Id {
+        let is_16 = self.lanes == 16;
+        match operation {
+            Operation::Compare(compare, a, b) => {
+                let ty = self.code.ty(a);
+                let is_64 = ty.bits() == 64;
+                let encoding = match compare {
+                    _ if ty.is_float() && is_64 => Encoding::EVEX_Vcmppd_kr_k1_xmm_xmmm128b64_imm8,
+                    _ if ty.is_float() => Encoding::EVEX_Vcmpps_kr_k1_xmm_xmmm128b32_imm8,
+                    Compare::Below if is_64 => Encoding::EVEX_Vpcmpuq_kr_k1_xmm_xmmm128b64_imm8,
+                    Compare::Below => Encoding::EVEX_Vpcmpud_kr_k1_xmm_xmmm128b32_imm8,
+                    _ if is_64 => Encoding::EVEX_Vpcmpq_kr_k1_xmm_xmmm128b64_imm8,
+                    _ => Encoding::EVEX_Vpcmpd_kr_k1_xmm_xmmm128b32_imm8,
+                };
+                let encoding = at_length(encoding, self.bytes(ty));
+                let immediate = predicate(compare, ty.is_float());
+                let shape = Shape::Binary { commutes: compare == Compare::Eq };
+                let sizes = (0, self.bytes(ty));
+                self.push_make(encoding, shape, Some(immediate), &[self.of(a), self.of(b)], sizes)
+            }
+            Operation::Constant(bits) => {
+                // Equal to itself, or never.
+                let zero = self.constant(0, 4);
+                let encoding = at_length(Encoding::EVEX_Vpcmpd_kr_k1_xmm_xmmm128b32_imm8, self.lanes * 4);
+                let immediate = if bits == 0 { 3 } else { 0 };
+                let shape = Shape::Binary { commutes: true };
+                self.push_make(encoding, shape, Some(immediate), &[zero, zero], (0, self.lanes * 4))
+            }
+            Operation::Unary(_, a) => {
+                let encoding = if is_16 { Encoding::VEX_Knotw_kr_kr } else { Encoding::VEX_Knotb_kr_kr };
+                self.push_make(encoding, Shape::Register, None, &[self.of(a)], (0, 0))
+            }
+            Operation::Binary(binary, a, b) => {
+                let encoding = match (binary, is_16) {
+                    (Binary::And, true) => Encoding::VEX_Kandw_kr_kr_kr,
+                    (Binary::And, false) => Encoding::VEX_Kandb_kr_kr_kr,
+                    (Binary::Or, true) => Encoding::VEX_Korw_kr_kr_kr,
+                    (Binary::Or, false) => Encoding::VEX_Korb_kr_kr_kr,
+                    (_, true) => Encoding::VEX_Kxorw_kr_kr_kr,
+                    (_, false) => Encoding::VEX_Kxorb_kr_kr_kr,
+                };
+                self.push_make(encoding, Shape::Masks, None, &[self.of(a), self.of(b)], (0, 0))
+            }
+            Operation::Select(mask, yes, no) => {
+                let args = [self.of(mask), self.of(yes), self.of(no)];
+                self.push_make(Encoding::INVALID, Shape::MaskSelect, None, &args, (0, 0))
+            }
+            _ => unreachable!("the verifier knows no other mask"),
+        }
+    }
+
+    /// A mask of AVX2 from others of the same width.
+    fn mask_vector(&mut self, operation: Operation, is_64: bool) -> Id {
+        let bytes = self.lanes * if is_64 { 8 } else { 4 };
+        let commutes = Shape::Binary { commutes: true };
+        match operation {
+            Operation::Constant(bits) => self.constant(if bits == 0 { 0 } else { u32::MAX.into() }, 4),
+            Operation::Unary(_, a) => {
+                let ones = self.constant(u32::MAX.into(), 4);
+                let xor = pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxord_xmm_k1z_xmm_xmmm128b32);
+                self.make(xor, bytes, commutes, &[self.mask_of(a, is_64), ones])
+            }
+            Operation::Binary(binary, a, b) => {
+                let pair = match binary {
+                    Binary::And => pair!(VEX_Vpand_xmm_xmm_xmmm128, EVEX_Vpandd_xmm_k1z_xmm_xmmm128b32),
+                    Binary::Or => pair!(VEX_Vpor_xmm_xmm_xmmm128, EVEX_Vpord_xmm_k1z_xmm_xmmm128b32),
+                    _ => pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxord_xmm_k1z_xmm_xmmm128b32),
+                };
+                self.make(pair, bytes, commutes, &[self.mask_of(a, is_64), self.mask_of(b, is_64)])
+            }
+            Operation::Select(mask, yes, no) => {
+                let [mask, yes, no] = [mask, yes, no].map(|value| self.mask_of(value, is_64));
+                self.select(is_64, bytes, mask, yes, no)
+            }
+            _ => unreachable!("the verifier knows no other mask"),
+        }
+    }
+
+    /// A comparison of AVX2.
+    fn compare_vectors(&mut self, compare: Compare, ty: Type, a: Id, b: Id) -> Id {
+        let (is_64, bytes) = (ty.bits() == 64, self.bytes(ty));
+        if ty.is_float() {
+            let pair = by_width(
+                is_64,
+                pair!(VEX_Vcmpps_xmm_xmm_xmmm128_imm8, EVEX_Vcmpps_kr_k1_xmm_xmmm128b32_imm8),
+                pair!(VEX_Vcmppd_xmm_xmm_xmmm128_imm8, EVEX_Vcmppd_kr_k1_xmm_xmmm128b64_imm8),
+            );
+            let shape = Shape::Binary { commutes: compare == Compare::Eq };
+            return self.make_with(pair, bytes, shape, &[a, b], predicate(compare, true));
+        }
+        if compare == Compare::Eq {
+            let pair = by_width(
+                is_64,
+                pair!(VEX_Vpcmpeqd_xmm_xmm_xmmm128, EVEX_Vpcmpeqd_kr_k1_xmm_xmmm128b32),
+                pair!(VEX_Vpcmpeqq_xmm_xmm_xmmm128, EVEX_Vpcmpeqq_kr_k1_xmm_xmmm128b64),
+            );
+            return self.make(pair, bytes, Shape::Binary { commutes: true }, &[a, b]);
+        }
+        let pair = by_width(
+            is_64,
+            pair!(VEX_Vpcmpgtd_xmm_xmm_xmmm128, EVEX_Vpcmpgtd_kr_k1_xmm_xmmm128b32),
+            pair!(VEX_Vpcmpgtq_xmm_xmm_xmmm128, EVEX_Vpcmpgtq_kr_k1_xmm_xmmm128b64),
+        );
+        self.make(pair, bytes, Shape::Binary { commutes: false }, &[b, a])
+    }
+
+    /// The writing of a result, and what is written: the value as memory has it.
+    fn store(&mut self, result: u32, id: Id, ty: Type) -> (Act, Id) {
+        let (own, bytes) = (self.bytes(ty), ty.bits() / 8);
+        let is_non_temporal = self.row.writes[result as usize] == Write::NonTemporal;
+        let total = bytes * self.lanes;
+        let is_packed = self.set == Set::Avx2 || is_non_temporal && total >= 16;
+        let packed = match bytes {
+            1 if self.set == Set::Avx2 => self.packed_bytes(own, id),
+            1 if is_packed => {
+                let pair = pair!(-, EVEX_Vpmovdb_xmmm32_k1z_xmm);
+                self.resize(pair, Shape::Register, id, None, own / 4, own)
+            }
+            2 if is_packed => self.packed_words(own, id),
+            _ => id,
+        };
+        let encoding = match (self.set, bytes) {
+            (Set::Avx2, _) if total == 4 => Encoding::VEX_Vmovd_rm32_xmm,
+            (Set::Avx2, _) if total == 8 => Encoding::VEX_Vmovq_xmmm64_xmm,
+            (Set::Avx2, _) => at_length(Encoding::VEX_Vmovups_xmmm128_xmm, total),
+            (_, 1) if is_packed => at_length(Encoding::EVEX_Vmovdqu8_xmmm128_k1z_xmm, total),
+            (_, 2) if is_packed => at_length(Encoding::EVEX_Vmovdqu16_xmmm128_k1z_xmm, total),
+            (_, 1) => at_length(Encoding::EVEX_Vpmovdb_xmmm32_k1z_xmm, own),
+            (_, 2) => at_length(Encoding::EVEX_Vpmovdw_xmmm64_k1z_xmm, own),
+            (_, 4) => at_length(Encoding::EVEX_Vmovups_xmmm128_k1z_xmm, own),
+            _ => at_length(Encoding::EVEX_Vmovupd_xmmm128_k1z_xmm, own),
+        };
+        let register_bytes = if is_packed { total.max(16) } else { own };
+        (Act::Store { result, encoding, bytes, register_bytes }, packed)
+    }
+}
+
+/// The immediate of a comparison: of floats, neither being NaN and without exceptions.
+fn predicate(compare: Compare, is_float: bool) -> u8 {
+    match compare {
+        Compare::Eq => 0,
+        Compare::Lt if is_float => 0x11,
+        Compare::Le if is_float => 0x12,
+        Compare::Lt | Compare::Below => 1,
+        Compare::Le => 2,
+    }
+}

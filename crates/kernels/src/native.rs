@@ -1,0 +1,104 @@
+//! Owns memory for code: bytes that were printed become a function. The memory is never writable and
+//! executable at once. It does not know what the code does.
+
+use std::ptr::NonNull;
+
+/// Machine code in memory of its own, which ends with it.
+#[derive(Debug)]
+pub struct Native {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: the memory is never written after `new`, and may be read and run by any thread.
+unsafe impl Send for Native {}
+// SAFETY: as above.
+unsafe impl Sync for Native {}
+
+impl Native {
+    /// The code in memory from which it can be called, or `None` where the system gives none.
+    pub fn new(code: &[u8]) -> Option<Native> {
+        let bytes = code.len();
+        let start = memory::reserve(bytes)?;
+        let native = Native { start, bytes };
+        // SAFETY: the memory is fresh, as long as the code, and may still be written.
+        unsafe { start.as_ptr().copy_from_nonoverlapping(code.as_ptr(), bytes) };
+        memory::make_executable(start, bytes).then_some(native)
+    }
+
+    /// Bytes of the code.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Calls the code from its first byte.
+    ///
+    /// # Safety
+    /// The code is that of a row as `zerostride_code::print::x86_64::print` writes it, for a set of
+    /// instructions that the processor has. The arguments are what that function asks for: the addresses of
+    /// operands, `count` elements of which may be read, or written if they are results, and the distances
+    /// between elements, where there are any; and no other thread uses them in between but to read inputs.
+    pub unsafe fn call(&self, arguments: *const *mut u8, count: usize) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            // SAFETY: the memory begins with code that is such a function, by the contract.
+            let function = unsafe {
+                std::mem::transmute::<*mut u8, unsafe extern "sysv64" fn(*const *mut u8, usize)>(
+                    self.start.as_ptr(),
+                )
+            };
+            // SAFETY: by the contract.
+            unsafe { function(arguments, count) }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        unreachable!("there is no code for this processor: {arguments:?}, {count}")
+    }
+}
+
+impl Drop for Native {
+    fn drop(&mut self) {
+        memory::free(self.start, self.bytes);
+    }
+}
+
+#[cfg(all(unix, target_arch = "x86_64"))]
+mod memory {
+    use std::ptr::{NonNull, null_mut};
+
+    /// Fresh memory that may be written.
+    pub(super) fn reserve(bytes: usize) -> Option<NonNull<u8>> {
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: it asks for memory anywhere, which overlaps nothing.
+        let start = unsafe { libc::mmap(null_mut(), bytes, protection, flags, -1, 0) };
+        if start == libc::MAP_FAILED { None } else { NonNull::new(start.cast()) }
+    }
+
+    /// Makes memory of [`reserve`] code, which may no longer be written.
+    pub(super) fn make_executable(start: NonNull<u8>, bytes: usize) -> bool {
+        // SAFETY: the memory is from `reserve`, and nothing but the code is in it.
+        unsafe { libc::mprotect(start.as_ptr().cast(), bytes, libc::PROT_READ | libc::PROT_EXEC) == 0 }
+    }
+
+    /// Gives memory of [`reserve`] back.
+    pub(super) fn free(start: NonNull<u8>, bytes: usize) {
+        // SAFETY: the memory is from `reserve`, and its owner is gone.
+        unsafe { libc::munmap(start.as_ptr().cast(), bytes) };
+    }
+}
+
+/// Other systems and processors have no code yet.
+#[cfg(not(all(unix, target_arch = "x86_64")))]
+mod memory {
+    use std::ptr::NonNull;
+
+    pub(super) fn reserve(_bytes: usize) -> Option<NonNull<u8>> {
+        None
+    }
+
+    pub(super) fn make_executable(_start: NonNull<u8>, _bytes: usize) -> bool {
+        false
+    }
+
+    pub(super) fn free(_start: NonNull<u8>, _bytes: usize) {}
+}
