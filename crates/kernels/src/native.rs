@@ -21,25 +21,56 @@ unsafe impl Send for Native {}
 // SAFETY: as above.
 unsafe impl Sync for Native {}
 
-/// Whether `ZEROSTRIDE_CODE` asks for code that was there before the program: `portable`.
-fn is_refused() -> bool {
-    static REFUSED: OnceLock<bool> = OnceLock::new();
-    *REFUSED.get_or_init(|| std::env::var_os("ZEROSTRIDE_CODE").is_some_and(|asked| asked == "portable"))
+/// When rows are printed as machine code; no result depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Printing {
+    /// Where they have computed enough to be worth it: what is done unless `ZEROSTRIDE_CODE` says otherwise.
+    Worth,
+    /// At their first use: `ZEROSTRIDE_CODE=printed`.
+    Always,
+    /// Never: `ZEROSTRIDE_CODE=portable`, and where none are printed for [`Isa::active`].
+    Never,
+}
+
+impl Printing {
+    /// The values of `ZEROSTRIDE_CODE`.
+    pub const NAMES: [&str; 2] = ["printed", "portable"];
+
+    /// What is done in this process.
+    ///
+    /// # Panics
+    /// If `ZEROSTRIDE_CODE` has none of its values.
+    pub fn active() -> Printing {
+        static ACTIVE: OnceLock<Printing> = OnceLock::new();
+        *ACTIVE.get_or_init(|| {
+            let asked = match std::env::var_os("ZEROSTRIDE_CODE") {
+                None => Printing::Worth,
+                Some(asked) if asked == Printing::NAMES[0] => Printing::Always,
+                Some(asked) if asked == Printing::NAMES[1] => Printing::Never,
+                Some(asked) => {
+                    let (asked, known) = (asked.to_string_lossy(), Printing::NAMES.join(", "));
+                    panic!("ZEROSTRIDE_CODE={asked}: there are {known}")
+                }
+            };
+            if active_set().is_some() { asked } else { Printing::Never }
+        })
+    }
+}
+
+/// The instructions in use, if rows are printed for them.
+fn active_set() -> Option<Set> {
+    match Isa::active() {
+        Isa::Avx512 => Some(Set::Avx512),
+        Isa::Avx2 => Some(Set::Avx2),
+        Isa::Portable | Isa::Neon => None,
+    }
 }
 
 impl Native {
-    /// What code may be called `ZEROSTRIDE_CODE`: printed at run time, or only what was compiled before.
-    pub const MODES: [&str; 2] = ["printed", "portable"];
-
-    /// The code of a row for [`Isa::active`]; `None` where none is printed for that, where the system gives no
-    /// memory for code, and where `ZEROSTRIDE_CODE=portable`.
+    /// The code of a row for [`Isa::active`]; `None` where none is printed for that or the system gives no
+    /// memory for code.
     pub fn of(row: &Row) -> Option<Native> {
-        let set = match Isa::active() {
-            Isa::Avx512 => Set::Avx512,
-            Isa::Avx2 => Set::Avx2,
-            Isa::Portable | Isa::Neon => return None,
-        };
-        if is_refused() { None } else { Native::new(&print(row, set).ok()?) }
+        Native::new(&print(row, active_set()?).ok()?)
     }
 
     /// The code in memory from which it can be called, or `None` where the system gives none.

@@ -15,7 +15,7 @@ use std::error::Error as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use zerostride_kernels::{Isa, Native, Tuning};
+use zerostride_kernels::{Isa, Printing, Tuning};
 use zerostride_shape::ErrorClass;
 
 use crate::fork::{self, Guarded, Lock, OnceLock};
@@ -104,7 +104,7 @@ pub fn check_environment() -> Result<()> {
     let message = too_many()
         .or_else(|| unknown("ZEROSTRIDE_ISA", supported.map(Isa::name).collect()))
         .or_else(|| unknown("ZEROSTRIDE_PROCESSOR", Tuning::ALL.map(|row| row.name).to_vec()))
-        .or_else(|| unknown("ZEROSTRIDE_CODE", Native::MODES.to_vec()));
+        .or_else(|| unknown("ZEROSTRIDE_CODE", Printing::NAMES.to_vec()));
     message.map_or(Ok(()), |message| Err(Error::Argument { class: ErrorClass::Value, message }))
 }
 

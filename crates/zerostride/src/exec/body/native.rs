@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use smallvec::SmallVec;
 use zerostride_code::{Builder, Read, Row, Type, Value, Write};
 use zerostride_kernels::{
-    Native, Recorded, Stores, may_fault, record, record_cast, record_load, record_store, stored_type,
+    Native, Printing, Recorded, Stores, may_fault, record, record_cast, record_load, record_store,
+    stored_type,
 };
 use zerostride_ops::{Category, DType, Op};
 
@@ -98,20 +99,23 @@ impl Printable {
     /// The code for some rows of `len` elements, if the program is printed by now. Its operands are the loads,
     /// then the numbers, both in order, then the result.
     pub(super) fn code(&self, rows: usize, len: usize, stores: Stores) -> Option<&Native> {
-        if len < LEAST_ROW_ELEMENTS {
-            return None;
-        }
-        if self.computed.load(Ordering::Relaxed) < WORTH_ELEMENTS
-            && self.computed.fetch_add(rows.saturating_mul(len), Ordering::Relaxed) + rows * len
-                < WORTH_ELEMENTS
-        {
-            return None;
+        match Printing::active() {
+            Printing::Never => return None,
+            Printing::Worth if len < LEAST_ROW_ELEMENTS || !self.has_computed(rows * len) => return None,
+            Printing::Worth | Printing::Always => {}
         }
         let (code, write) = match stores {
             Stores::Cached | Stores::Far => (&self.cached, Write::Cached),
             Stores::Streaming => (&self.streaming, Write::NonTemporal),
         };
         code.get_or_init(|| kept(Source { write, ..self.source.clone() })).as_deref()
+    }
+
+    /// Counts elements that are about to be computed; whether they are enough by now.
+    fn has_computed(&self, more: usize) -> bool {
+        let worth = |computed: usize| computed >= WORTH_ELEMENTS;
+        worth(self.computed.load(Ordering::Relaxed))
+            || worth(self.computed.fetch_add(more, Ordering::Relaxed).saturating_add(more))
     }
 }
 
