@@ -42,7 +42,8 @@ const UNSAFE: &[&str] = &[
     "crates/kernels/src/native.rs",
     "crates/kernels/tests/kernels/chains.rs",
     "crates/kernels/tests/kernels/pack.rs",
-    // Calls printed code on memory beside pages that may not be touched.
+    // Call printed code, the tests on memory beside pages that may not be touched.
+    "crates/kernels/benches/printed.rs",
     "crates/kernels/tests/kernels/printed.rs",
     "crates/kernels/tests/kernels/quotients.rs",
     "crates/kernels/tests/kernels/rows.rs",

@@ -29,8 +29,9 @@ pub struct Builder {
     known: HashMap<Instruction, Value>,
     tables: Vec<[u64; 16]>,
     inputs: Vec<Type>,
-    /// The rare ways that are open: the place of each beginning, and the instructions first written in it.
-    open: Vec<(usize, Vec<Instruction>)>,
+    /// The rare ways that are open: the place of each beginning, if it is rare at all, and the instructions
+    /// first written in it.
+    open: Vec<(Option<usize>, Vec<Instruction>)>,
 }
 
 impl Builder {
@@ -142,7 +143,11 @@ impl Builder {
     /// Begins a rare way, whose values are only read by selections of this mask, as what stands where it
     /// holds.
     pub fn begin_rare(&mut self, mask: Value) {
-        self.open.push((self.instructions.len(), Vec::new()));
+        if self.known_bits(mask) == Some(1) {
+            // All elements want it: selections are what stands in it.
+            return self.open.push((None, Vec::new()));
+        }
+        self.open.push((Some(self.instructions.len()), Vec::new()));
         self.instructions.push(Instruction { ty: Type::Mask, operation: Operation::Rare { mask, count: 0 } });
     }
 
@@ -152,6 +157,12 @@ impl Builder {
     /// If none is open.
     pub fn end_rare(&mut self) {
         let (start, written) = self.open.pop().expect("a rare way was begun");
+        let Some(start) = start else {
+            if let Some((_, outer)) = self.open.last_mut() {
+                outer.extend(written);
+            }
+            return;
+        };
         let own = (self.instructions.len() - start - 1) as u32;
         if let Operation::Rare { count, .. } = &mut self.instructions[start].operation {
             *count = own;
@@ -295,5 +306,16 @@ mod tests {
         let number = builder.select(mask, minus_zero, zero);
         let is_zero = builder.compare(Compare::Eq, number, zero);
         assert_eq!(builder.finish(&[is_zero]).run(&[0]), [1]);
+    }
+
+    #[test]
+    fn what_all_elements_want_is_in_no_rare_way() {
+        let mut builder = Builder::new();
+        let (x, always) = (builder.input(Type::F32), builder.constant(Type::Mask, 1));
+        builder.begin_rare(always);
+        let root = builder.unary(Unary::Sqrt, x);
+        builder.end_rare();
+        let result = builder.select(always, root, x);
+        assert_eq!(builder.finish(&[result]).to_string(), "%0 = f32 input 0\n%1 = f32 sqrt %0\nresult %1\n");
     }
 }

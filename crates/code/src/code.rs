@@ -102,6 +102,8 @@ pub enum Binary {
     /// `a · 2^b` of floats, rounded once. `b` is integral, at most twice the largest exponent less 2 in
     /// magnitude, and `a · 2^(b/2)` is not subnormal; any float for other arguments.
     Ldexp,
+    /// `a · 2^b` of floats, rounded once. `b` is integral and `2^b` normal; any float for other arguments.
+    Scale,
     /// Both bits, of words and masks.
     And,
     /// Either bit, of words and masks.

@@ -174,6 +174,7 @@ fn binary_float<F: Float>(binary: Binary, a: F, b: F) -> F {
                 b
             }
         }
+        Binary::Scale => a * b.power_of_2(),
         Binary::Ldexp => {
             let half = b.half().round_ties_even();
             a * half.power_of_2() * (b - half).power_of_2()
@@ -257,6 +258,7 @@ mod tests {
         assert_eq!(run(of(Binary::Min), 0.0, -0.0).to_bits(), (-0.0f32).to_bits());
         assert_eq!(run(of(Binary::Ldexp), 1.5, -149.0), f32::from_bits(2));
         assert_eq!(run(of(Binary::Ldexp), 1.5, 128.0), f32::INFINITY);
+        assert_eq!(run(of(Binary::Scale), 1.5, -126.0), 1.5 * f32::MIN_POSITIVE);
         let of = |unary| move |builder: &mut Builder, a, _| builder.unary(unary, a);
         for (x, exponent, significand) in
             [(1.0, 0.0, 1.0), (0.75, -1.0, 1.5), (f32::from_bits(3), -148.0, 1.5)]

@@ -8,7 +8,8 @@ use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
 /// The same results from a code in which
 /// - words of 8 and 16 bits, and halves, are only inputs, results, and operands of conversions between `f16`
 ///   and `f32`: what is computed is in words of 32 bits whose unused bits are zero;
-/// - floats have no negation or absolute value, and words no complement: those are operations on bits;
+/// - floats have no absolute value, and words no complement: those are operations on bits;
+/// - what adds or subtracts a negated float subtracts or adds the float;
 /// - results are no masks: they are bytes, 0 or 1.
 ///
 /// Where `is_basic`, there is moreover no operation of AVX-512 that AVX2 lacks.
@@ -152,7 +153,10 @@ impl Lowering {
     fn unary(&mut self, ty: Type, unary: Unary, a: Value) -> Value {
         let sign = 1 << (ty.bits() - 1);
         match unary {
-            Unary::Neg => self.on_bits(ty, a, Binary::Xor, sign),
+            Unary::Neg => match self.builder.known_bits(a) {
+                Some(bits) => self.builder.constant(ty, bits ^ sign),
+                None => self.builder.unary(unary, a),
+            },
             Unary::Abs => self.on_bits(ty, a, Binary::And, sign - 1),
             Unary::Not if ty != Type::Mask => self.by(Binary::Xor, a, u64::MAX >> (64 - ty.bits())),
             Unary::Exponent if self.is_basic => self.split(ty, a).0,
@@ -169,7 +173,12 @@ impl Lowering {
 
     fn of_two(&mut self, ty: Type, binary: Binary, a: Value, b: Value) -> Value {
         match binary {
+            Binary::Add | Binary::Sub if ty.is_float() => self.sum(binary, a, b),
             Binary::Ldexp if self.is_basic => self.ldexp(ty, a, b),
+            Binary::Scale if self.is_basic => {
+                let power = self.power_of_2(ty, b);
+                if a == self.number(ty, 1.0) { power } else { self.binary(Binary::Mul, a, power) }
+            }
             Binary::ShiftRightSigned if ty == Type::W64 && self.is_basic => {
                 // The sign bit, shifted to its place, says which bits are to be set.
                 let sign = self.word(ty, 1 << 63);
@@ -187,6 +196,15 @@ impl Lowering {
                 let result = self.binary(binary, a, b);
                 self.cut(ty, result)
             }
+            _ => self.binary(binary, a, b),
+        }
+    }
+
+    fn sum(&mut self, binary: Binary, a: Value, b: Value) -> Value {
+        match (binary, self.builder.operation(a), self.builder.operation(b)) {
+            (Binary::Add, _, Operation::Unary(Unary::Neg, b)) => self.binary(Binary::Sub, a, b),
+            (Binary::Add, Operation::Unary(Unary::Neg, a), _) => self.binary(Binary::Sub, b, a),
+            (Binary::Sub, _, Operation::Unary(Unary::Neg, b)) => self.binary(Binary::Add, a, b),
             _ => self.binary(binary, a, b),
         }
     }
@@ -506,7 +524,12 @@ mod tests {
             let whole = builder.unary(Unary::RoundTiesEven, b);
             let (first, second) =
                 (builder.binary(Binary::Ldexp, one, whole), builder.binary(Binary::Min, a, whole));
-            builder.binary(Binary::Add, first, second)
+            let near = builder.constant(Type::F32, (-126f32).to_bits().into());
+            let near = builder.binary(Binary::Max, whole, near);
+            let most = builder.constant(Type::F32, 127f32.to_bits().into());
+            let near = builder.binary(Binary::Min, near, most);
+            let scaled = builder.binary(Binary::Scale, second, near);
+            builder.binary(Binary::Add, first, scaled)
         });
     }
 }

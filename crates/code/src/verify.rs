@@ -87,7 +87,7 @@ fn is_typed(code: &Code, &Instruction { ty, operation }: &Instruction) -> bool {
                 && of(b) == ty
                 && match binary {
                     Binary::Add | Binary::Sub | Binary::Mul => ty.is_word() || ty.is_float(),
-                    Binary::Div | Binary::Min | Binary::Max | Binary::Ldexp => ty.is_float(),
+                    Binary::Div | Binary::Min | Binary::Max | Binary::Ldexp | Binary::Scale => ty.is_float(),
                     Binary::And | Binary::Or | Binary::Xor => ty.is_word() || ty == Type::Mask,
                     Binary::ShiftLeft | Binary::ShiftRight | Binary::ShiftRightSigned => ty.is_word(),
                 }

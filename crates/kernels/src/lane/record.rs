@@ -272,12 +272,12 @@ macro_rules! lane {
 
             methods! {
                 sqrt Sqrt, round_ties_even RoundTiesEven, floor Floor, ceil Ceil, trunc Trunc, abs Abs;
-                min Min, max Max, ldexp Ldexp;
+                min Min, max Max, ldexp Ldexp, scale Scale;
                 lt Lt, le Le, eq Eq
             }
 
             fn exp2_int(n: Self) -> Self {
-                Self::num(1.0).ldexp(n)
+                Self::num(1.0).scale(n)
             }
 
             fn binade(self) -> (Self, Self) {

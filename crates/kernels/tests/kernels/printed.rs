@@ -114,12 +114,22 @@ impl Writing<'_> {
         let significand = self.builder.unary(Unary::Significand, positive);
         let significand =
             if self.random.is_one_in(2) { self.builder.unary(Unary::Neg, significand) } else { significand };
-        let most = if ty == Type::F32 { 252.0 } else { 2044.0 };
+        let is_ldexp = self.random.is_one_in(2);
+        let most = match (is_ldexp, ty) {
+            (true, Type::F32) => 252.0,
+            (true, _) => 2044.0,
+            (false, Type::F32) => 126.0,
+            (false, _) => 1022.0,
+        };
         let (low, high, power) = (self.number(ty, -most), self.number(ty, most), self.of(ty));
         let power = self.builder.binary(Binary::Max, power, low);
         let power = self.builder.binary(Binary::Min, power, high);
         let power = self.builder.unary(Unary::RoundTiesEven, power);
-        self.builder.binary(Binary::Ldexp, significand, power)
+        if is_ldexp {
+            return self.builder.binary(Binary::Ldexp, significand, power);
+        }
+        let a = self.of(ty);
+        self.builder.binary(Binary::Scale, a, power)
     }
 
     fn float(&mut self, ty: Type) -> Value {

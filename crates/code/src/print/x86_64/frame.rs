@@ -4,8 +4,9 @@
 use iced_x86::{Code as Encoding, Register};
 
 use super::assembler::{Assembler, Label, Operand, at};
-use super::registers::{Item, Place, Placed, Placement, Values, place};
-use super::steps::{Act, Id, NONE, Shape, Step, Steps};
+use super::order::{Order, items, places};
+use super::registers::{Place, Placed, Placement, Values, place};
+use super::steps::{Act, Form, Id, NONE, Shape, Step, Steps, mul_add};
 use super::{Set, Unprintable};
 use crate::row::{Read, Row, Write};
 
@@ -29,10 +30,6 @@ const MASKS: u8 = 6;
 /// Bytes of stack that a function may take.
 const MAX_STACK_BYTES: u32 = 64 << 10;
 
-/// Instructions of the loop up to which several vectors run side by side.
-const MAX_STEPS_OF_FOUR: usize = 64;
-const MAX_STEPS_OF_TWO: usize = 400;
-
 /// How much of a vector a body has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
@@ -43,267 +40,80 @@ enum Extent {
     Before,
 }
 
+/// A sequence of instructions with its registers.
+struct Body {
+    extent: Extent,
+    copies: u32,
+    placement: Placement,
+    /// The place on the stack of each value that is there.
+    slots: Vec<(Id, u32)>,
+}
+
 /// The bytes of a row.
 pub(super) fn write(steps: &Steps, row: &Row, set: Set) -> Result<Vec<u8>, Unprintable> {
-    let varies = varying(&steps.steps);
-    let (before, inside) = (items(&steps.steps, &varies, false, 1), items(&steps.steps, &varies, true, 1));
-    let registers = [if set == Set::Avx512 { 32 } else { 16 }, MASKS];
-    let live = live(&steps.steps, &varies, &inside);
-    let ordinary = ordinary(&steps.steps, &varies);
-    let wanted = wanted(&steps.steps, &varies);
-    let fits = |copies: u32| copies * live[0] + 4 <= registers[0].into() && copies * live[1] <= MASKS.into();
-    let copies = match ordinary {
-        0..=MAX_STEPS_OF_FOUR if fits(4) => 4,
-        0..=MAX_STEPS_OF_TWO if fits(2) => 2,
-        _ => 1,
+    // Where the values of several vectors take too much stack, one at a time may not.
+    let written = [u32::MAX, 1].into_iter().find_map(|most| {
+        let registers = [if set == Set::Avx512 { 32 } else { 16 }, MASKS];
+        let order = Order::new(&steps.steps, registers, most);
+        written(steps, row, set, &order, registers)
+    });
+    written.ok_or(Unprintable::Stack)
+}
+
+/// The bytes of a row whose steps have this order, unless it needs too much stack.
+fn written(steps: &Steps, row: &Row, set: Set, order: &Order, registers: [u8; 2]) -> Option<Vec<u8>> {
+    let first = order.slots.iter().flatten().count() as u32;
+    let mut slots = first;
+    let mut body = |copies: u32, extent: Extent| {
+        let is_before = extent == Extent::Before;
+        let items = items(&steps.steps, &order.varies, !is_before, copies);
+        let pinned: Vec<(Id, u8)> =
+            order.pinned.iter().map(|&(step, register)| (step * copies, register)).collect();
+        let values = Values {
+            steps: &steps.steps,
+            copies,
+            varies: &order.varies,
+            registers,
+            pinned: if is_before { &[] } else { &pinned },
+            reads_inputs: extent == Extent::Whole || set == Set::Avx2,
+        };
+        let placement = place(&values, &items, is_before.then_some(&order.slots[..]));
+        let (own, end) = places(&placement, first);
+        slots = slots.max(end);
+        Body { extent, copies, placement, slots: own }
     };
-    let pinned = pinned(&steps.steps, &wanted, live.map(|live| live * copies), registers);
+    let mut bodies = vec![body(1, Extent::Before), body(order.copies, Extent::Whole)];
+    if set == Set::Avx2 && order.copies > 1 {
+        bodies.push(body(1, Extent::Whole));
+    }
+    bodies.push(body(1, Extent::Part));
+    // The stack has what is computed once, then what bodies keep, then buffers.
+    let mut stack = slots * set.vector_bytes();
+    let mut buffers = vec![NONE; row.reads.len() + row.writes.len()];
+    for (operand, buffer) in buffers.iter_mut().enumerate() {
+        let read = row.reads.get(operand);
+        if read == Some(&Read::Stepped) || set == Set::Avx2 && read != Some(&Read::Splat) {
+            *buffer = stack;
+            // No element has more than 8 bytes.
+            stack += (order.copies * steps.lanes * 8).next_multiple_of(64);
+        }
+    }
+    if stack > MAX_STACK_BYTES {
+        return None;
+    }
     let mut writer = Writer {
         assembler: Assembler::new(),
         steps,
         row,
         set,
-        permanent: vec![0; steps.steps.len()],
+        order,
         slots: Vec::new(),
         copies: 1,
         extent: Extent::Before,
-        buffers: vec![NONE; row.reads.len() + row.writes.len()],
-        end: None,
+        buffers,
     };
-    // The stack has what is computed once, then what bodies keep, then buffers.
-    let kept = kept(&steps.steps, &varies);
-    let mut slots = 0;
-    for (step, slot) in writer.permanent.iter_mut().enumerate() {
-        if kept[step] {
-            *slot = slots;
-            slots += 1;
-        }
-    }
-    let permanent = slots;
-    let mut bodies: Vec<(u32, Extent)> = vec![(copies, Extent::Whole)];
-    if set == Set::Avx2 && copies > 1 {
-        bodies.push((1, Extent::Whole));
-    }
-    bodies.push((1, Extent::Part));
-    let place_body = |copies: u32, extent: Extent| {
-        let own = items(&steps.steps, &varies, extent != Extent::Before, copies);
-        let pinned: Vec<(Id, u8)> =
-            pinned.iter().map(|&(step, register)| (step * copies, register)).collect();
-        let values = Values {
-            steps: &steps.steps,
-            copies,
-            varies: &varies,
-            registers,
-            pinned: if extent == Extent::Before { &[] } else { &pinned },
-            reads_inputs: extent == Extent::Whole || set == Set::Avx2,
-        };
-        place(&values, &own, (extent == Extent::Before).then_some(&kept[..]))
-    };
-    let first = (!before.is_empty()).then(|| place_body(1, Extent::Before));
-    let placements: Vec<Placement> =
-        bodies.iter().map(|&(copies, extent)| place_body(copies, extent)).collect();
-    for placement in first.iter().chain(&placements) {
-        slots = slots.max(slot_numbers(placement, permanent).1);
-    }
-    let vector = set.vector_bytes();
-    let mut stack = slots * vector;
-    for (operand, buffer) in writer.buffers.iter_mut().enumerate() {
-        let is_stepped = row.reads.get(operand) == Some(&Read::Stepped);
-        let is_splat = row.reads.get(operand) == Some(&Read::Splat);
-        if is_stepped || set == Set::Avx2 && !is_splat {
-            *buffer = stack;
-            // No element has more than 8 bytes.
-            stack += (copies * steps.lanes * 8).next_multiple_of(64);
-        }
-    }
-    if stack > MAX_STACK_BYTES {
-        return Err(Unprintable::Stack);
-    }
-    writer.function(stack, &bodies, first.as_ref(), &placements, &pinned, permanent);
-    let align = vector as usize;
-    Ok(writer.assembler.finish(&steps.pool, align))
-}
-
-/// Whether a step is in the loop: what no input's elements decide is computed before it, rare ways as a
-/// whole.
-fn varying(steps: &[Step]) -> Vec<bool> {
-    let mut varies = vec![false; steps.len()];
-    let mut at = 0;
-    while at < steps.len() {
-        let of = |varies: &[bool], step: &Step| {
-            matches!(step.act, Act::Load { .. } | Act::Store { .. })
-                || step.args().any(|arg| varies[arg as usize])
-        };
-        varies[at] = of(&varies, &steps[at]);
-        let Act::Rare { count } = steps[at].act else {
-            at += 1;
-            continue;
-        };
-        let own = at + 1..at + 1 + count as usize;
-        for inner in own.clone() {
-            varies[inner] = of(&varies, &steps[inner]);
-        }
-        if varies[at] || own.clone().any(|inner| varies[inner]) {
-            varies[at] = true;
-            for inner in own.clone() {
-                varies[inner] = !matches!(steps[inner].act, Act::Constant { .. });
-            }
-        }
-        at = own.end;
-    }
-    varies
-}
-
-/// The steps inside or before the loop in order. Vectors of inputs are read where they are wanted, but for
-/// those that are results: a result may be written over an input, and all is read before.
-fn items(steps: &[Step], varies: &[bool], is_inside: bool, copies: u32) -> Vec<Item> {
-    let mut items = Vec::with_capacity(steps.len() * copies as usize);
-    let copies = if is_inside { copies } else { 1 };
-    let all = |step: u32| (0..copies).map(move |copy| Item::Step { step, copy });
-    for step in steps.iter().filter(|step| is_inside && matches!(step.act, Act::Store { .. })) {
-        let is_read = |item: &Item| matches!(*item, Item::Step { step: other, .. } if other == step.args[0]);
-        if matches!(steps[step.args[0] as usize].act, Act::Load { .. }) && !items.iter().any(is_read) {
-            items.extend(all(step.args[0]));
-        }
-    }
-    let mut ends: Vec<usize> = Vec::new();
-    for (place, step) in steps.iter().enumerate() {
-        while ends.last() == Some(&place) {
-            ends.pop();
-            items.push(Item::End);
-        }
-        if varies[place] != is_inside || matches!(step.act, Act::Constant { .. } | Act::Load { .. }) {
-            continue;
-        }
-        if let Act::Rare { count } = step.act {
-            items.push(Item::Begin { step: place as u32 });
-            ends.push(place + 1 + count as usize);
-        } else {
-            items.extend(all(place as u32));
-        }
-    }
-    items.extend(ends.iter().map(|_| Item::End));
-    items
-}
-
-/// The most values of each kind that live at once outside of rare ways, without what is computed before.
-fn live(steps: &[Step], varies: &[bool], items: &[Item]) -> [u32; 2] {
-    let mut last = vec![0; steps.len()];
-    for (place, item) in items.iter().enumerate() {
-        if let Item::Step { step, .. } | Item::Begin { step } = *item {
-            steps[step as usize].args().for_each(|arg| last[arg as usize] = place);
-        }
-    }
-    let (mut now, mut most, mut depth) = ([0u32; 2], [0u32; 2], 0);
-    let mut is_known = vec![false; steps.len()];
-    for (place, item) in items.iter().enumerate() {
-        match *item {
-            Item::End => depth -= 1,
-            Item::Begin { step } | Item::Step { step, .. } => {
-                let step_args = steps[step as usize].args;
-                for (nth, &arg) in step_args.iter().enumerate() {
-                    if arg == NONE || !varies[arg as usize] || step_args[..nth].contains(&arg) {
-                        continue;
-                    }
-                    let kind = usize::from(steps[arg as usize].is_mask);
-                    // An input is known once it has been read.
-                    now[kind] += u32::from(!std::mem::replace(&mut is_known[arg as usize], true));
-                    now[kind] -= u32::from(last[arg as usize] == place);
-                }
-                if matches!(item, Item::Begin { .. }) {
-                    depth += 1;
-                } else if steps[step as usize].has_value() && last[step as usize] > place {
-                    is_known[step as usize] = true;
-                    now[usize::from(steps[step as usize].is_mask)] += 1;
-                }
-            }
-        }
-        if depth == 0 {
-            most = [most[0].max(now[0]), most[1].max(now[1])];
-        }
-    }
-    most
-}
-
-/// How many instructions of the loop are in no rare way.
-fn ordinary(steps: &[Step], varies: &[bool]) -> usize {
-    outside(steps).filter(|&step| varies[step]).count()
-}
-
-/// The steps in no rare way.
-fn outside(steps: &[Step]) -> impl Iterator<Item = usize> {
-    let mut end = 0;
-    (0..steps.len()).filter(move |&place| {
-        if place < end {
-            return false;
-        }
-        if let Act::Rare { count } = steps[place].act {
-            end = place + 1 + count as usize;
-        }
-        true
-    })
-}
-
-/// How often the loop reads, outside of rare ways, what is computed before it.
-fn wanted(steps: &[Step], varies: &[bool]) -> Vec<u32> {
-    let mut wanted = vec![0; steps.len()];
-    for step in outside(steps).filter(|&step| varies[step]) {
-        for arg in steps[step].args().filter(|&arg| !varies[arg as usize]) {
-            wanted[arg as usize] += 1;
-        }
-    }
-    wanted
-}
-
-/// Which steps before the loop have values that the loop reads.
-fn kept(steps: &[Step], varies: &[bool]) -> Vec<bool> {
-    let mut kept = vec![false; steps.len()];
-    for (step, _) in steps.iter().zip(varies).filter(|&(_, &varies)| varies) {
-        for arg in step.args().filter(|&arg| !varies[arg as usize]) {
-            kept[arg as usize] = !matches!(steps[arg as usize].act, Act::Constant { .. });
-        }
-    }
-    kept
-}
-
-/// What the loop reads most often of what is computed before it stays in the last registers, as far as the
-/// most values of the loop leave some.
-fn pinned(steps: &[Step], wanted: &[u32], live: [u32; 2], registers: [u8; 2]) -> Vec<(Id, u8)> {
-    // Two operands may have to be brought into registers besides.
-    let mut free: [u32; 2] =
-        std::array::from_fn(|kind| u32::from(registers[kind]).saturating_sub(live[kind] + 2));
-    let mut order: Vec<usize> = (0..steps.len()).filter(|&step| wanted[step] > 0).collect();
-    order.sort_by_key(|&step| std::cmp::Reverse(wanted[step]));
-    let mut taken = registers;
-    let mut pinned = Vec::new();
-    for step in order {
-        let kind = usize::from(steps[step].is_mask);
-        if free[kind] > 0 {
-            free[kind] -= 1;
-            taken[kind] -= 1;
-            pinned.push((step as Id, taken[kind]));
-        }
-    }
-    pinned
-}
-
-/// Where a body's values stay on the stack, and how many places that takes with those before.
-fn slot_numbers(placement: &Placement, permanent: u32) -> (Vec<(Id, u32)>, u32) {
-    let mut spans = placement.spans.clone();
-    spans.sort_by_key(|&(_, start, _)| start);
-    // For each place the end of what is there.
-    let mut ends: Vec<u32> = Vec::new();
-    let mut slots = Vec::new();
-    for (id, start, end) in spans {
-        let free = ends.iter().position(|&end| end < start).unwrap_or(ends.len());
-        if free == ends.len() {
-            ends.push(end);
-        } else {
-            ends[free] = end;
-        }
-        slots.push((id, permanent + free as u32));
-    }
-    (slots, permanent + ends.len() as u32)
+    writer.function(stack, &bodies);
+    Some(writer.assembler.finish(&steps.pool, set.vector_bytes() as usize))
 }
 
 struct Writer<'a> {
@@ -311,15 +121,13 @@ struct Writer<'a> {
     steps: &'a Steps,
     row: &'a Row,
     set: Set,
-    /// The place on the stack of what is computed before the loop, by its step.
-    permanent: Vec<u32>,
+    order: &'a Order,
     /// The place on the stack of values of the body in hand.
     slots: Vec<u32>,
     copies: u32,
     extent: Extent,
     /// Where the buffer of an operand is, or [`NONE`].
     buffers: Vec<u32>,
-    end: Option<Label>,
 }
 
 fn register(register: Register) -> Operand {
@@ -327,18 +135,8 @@ fn register(register: Register) -> Operand {
 }
 
 impl Writer<'_> {
-    fn function(
-        &mut self,
-        stack: u32,
-        bodies: &[(u32, Extent)],
-        first: Option<&Placement>,
-        placements: &[Placement],
-        pinned: &[(Id, u8)],
-        permanent: u32,
-    ) {
-        let end = self.assembler.label();
-        self.end = Some(end);
-        let nothing = self.assembler.label();
+    fn function(&mut self, stack: u32, bodies: &[Body]) {
+        let [nothing, start, part, end] = [(); 4].map(|()| self.assembler.label());
         self.assembler.put(Encoding::Test_rm64_r64, &[register(COUNT), register(COUNT)]);
         self.assembler.jump(Encoding::Je_rel32_64, nothing);
         let has_buffers = self.buffers.iter().any(|&buffer| buffer != NONE);
@@ -346,23 +144,20 @@ impl Writer<'_> {
         for (operand, pointer) in POINTERS.into_iter().enumerate().take(self.buffers.len()) {
             self.assembler.put(Encoding::Mov_r64_rm64, &[register(pointer), self.argument(operand)]);
         }
-        if let Some(first) = first {
-            self.body(first, 1, Extent::Before, permanent);
-        }
-        self.copies = 1;
-        for &(step, to) in pinned {
-            self.load(step, to);
-        }
-        self.assembler.put(Encoding::Xor_r32_rm32, &[register(Register::EAX), register(Register::EAX)]);
-        let part = self.assembler.label();
-        self.align_results(part);
-        let start = self.assembler.label();
-        self.assembler.bind(start);
-        for (&(copies, extent), placement) in bodies.iter().zip(placements) {
-            if extent == Extent::Whole {
-                self.whole(placement, copies, permanent);
-            } else {
-                self.left(placement, part, start, permanent);
+        for body in bodies {
+            match body.extent {
+                Extent::Before => {
+                    self.body(body);
+                    for &(step, to) in &self.order.pinned {
+                        self.load(step, to);
+                    }
+                    let index = register(Register::EAX);
+                    self.assembler.put(Encoding::Xor_r32_rm32, &[index, index]);
+                    self.align_results(part);
+                    self.assembler.bind(start);
+                }
+                Extent::Whole => self.whole(body),
+                Extent::Part => self.left(body, start, part, end),
             }
         }
         self.assembler.bind(end);
@@ -451,8 +246,8 @@ impl Writer<'_> {
     }
 
     /// A loop over whole vectors.
-    fn whole(&mut self, placement: &Placement, copies: u32, permanent: u32) {
-        let elements = (copies * self.steps.lanes) as i32;
+    fn whole(&mut self, body: &Body) {
+        let elements = (body.copies * self.steps.lanes) as i32;
         let (top, done) = (self.assembler.label(), self.assembler.label());
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(LIMIT), register(COUNT)]);
         self.assembler.put_number(Encoding::Sub_rm64_imm32, LIMIT, elements);
@@ -464,7 +259,7 @@ impl Writer<'_> {
                 self.copy(operand, bytes, Some(elements), true);
             }
         }
-        self.body(placement, copies, Extent::Whole, permanent);
+        self.body(body);
         self.assembler.put_number(Encoding::Add_rm64_imm32, INDEX, elements);
         self.assembler.put(Encoding::Cmp_r64_rm64, &[register(INDEX), register(LIMIT)]);
         self.assembler.jump(Encoding::Jle_rel32_64, top);
@@ -472,11 +267,10 @@ impl Writer<'_> {
     }
 
     /// At most a vector of the elements that are left. `part` has their number already.
-    fn left(&mut self, placement: &Placement, part: Label, start: Label, permanent: u32) {
+    fn left(&mut self, body: &Body, start: Label, part: Label, end: Label) {
         let lanes = self.steps.lanes;
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(LIMIT), register(COUNT)]);
         self.assembler.put(Encoding::Sub_r64_rm64, &[register(LIMIT), register(INDEX)]);
-        let end = self.end.unwrap_or(start);
         self.assembler.jump(Encoding::Je_rel32_64, end);
         self.assembler.put_number(Encoding::Mov_rm64_imm32, SCRATCH, lanes as i32);
         self.assembler.put(Encoding::Cmp_r64_rm64, &[register(LIMIT), register(SCRATCH)]);
@@ -494,7 +288,7 @@ impl Writer<'_> {
                 self.copy(operand, bytes, None, true);
             }
         }
-        self.body(placement, 1, Extent::Part, permanent);
+        self.body(body);
         for step in &self.steps.steps {
             if let Act::Store { result, bytes, .. } = step.act {
                 let operand = self.row.reads.len() + result as usize;
@@ -555,12 +349,13 @@ impl Writer<'_> {
     }
 
     /// The instructions of a body.
-    fn body(&mut self, placement: &Placement, copies: u32, extent: Extent, permanent: u32) {
-        (self.copies, self.extent) = (copies, extent);
-        self.slots = vec![NONE; self.steps.steps.len() * copies as usize];
-        for (id, slot) in slot_numbers(placement, permanent).0 {
+    fn body(&mut self, body: &Body) {
+        (self.copies, self.extent) = (body.copies, body.extent);
+        self.slots = vec![NONE; self.steps.steps.len() * body.copies as usize];
+        for &(id, slot) in &body.slots {
             self.slots[id as usize] = slot;
         }
+        let placement = &body.placement;
         let mut ends: Vec<Label> = Vec::new();
         for placed in &placement.placed {
             match *placed {
@@ -641,7 +436,10 @@ impl Writer<'_> {
             }
             (_, Some(&slot)) if slot != NONE => at(Register::RSP, slot * self.set.vector_bytes()),
             (Act::Load { input, bytes, .. }, _) => self.elements(input as usize, bytes, id % self.copies),
-            _ => at(Register::RSP, self.permanent[step] * self.set.vector_bytes()),
+            _ => {
+                let slot = self.order.slots[step].expect("a value that stays on the stack");
+                at(Register::RSP, slot * self.set.vector_bytes())
+            }
         }
     }
 
@@ -815,33 +613,23 @@ impl Writer<'_> {
 
     fn mul_add(&mut self, number: u32, args: [Place; 3], to: u8, tied: u8) {
         let step = self.steps.steps[number as usize];
-        let Act::Make { encoding, sizes, .. } = step.act else { return };
+        let Act::Make { shape: Shape::MulAdd { is_64, signs }, sizes, .. } = step.act else { return };
         let of = args.map(|place| self.operand(place, false, sizes.1));
         let is_memory = |nth: usize| matches!(args[nth], Place::Memory(_));
-        // Of the two other operands, the last one of the instruction may be in memory. The encoding is that
-        // of `to = second · to + third`.
+        // Of the two other operands, the last one of the instruction may be in memory.
         let (form, second, third) = match tied {
-            2 if is_memory(0) => (FORM_231, 1, 0),
-            2 => (FORM_231, 0, 1),
+            2 if is_memory(0) => (Form::F231, 1, 0),
+            2 => (Form::F231, 0, 1),
             _ => {
                 let factor = 1 - usize::from(tied);
-                if is_memory(factor) { (FORM_132, 2, factor) } else { (FORM_213, factor, 2) }
+                if is_memory(factor) { (Form::F132, 2, factor) } else { (Form::F213, factor, 2) }
             }
         };
-        let encoding =
-            Encoding::try_from((encoding as isize + form) as usize).expect("forms follow each other");
+        let encoding = mul_add(form, is_64, signs, self.set, sizes.0);
         let operands = [register(sized(to, sizes.0)), of[second], of[third]];
         self.assembler.put(encoding, &operands);
     }
 }
-
-/// From `to = second · to + third` to `to = to · third + second` and to `to = second · third + to`: the
-/// distance is the same for all lengths and types.
-const FORM_132: isize =
-    Encoding::VEX_Vfmadd132ps_xmm_xmm_xmmm128 as isize - Encoding::VEX_Vfmadd213ps_xmm_xmm_xmmm128 as isize;
-const FORM_213: isize = 0;
-const FORM_231: isize =
-    Encoding::VEX_Vfmadd231ps_xmm_xmm_xmmm128 as isize - Encoding::VEX_Vfmadd213ps_xmm_xmm_xmmm128 as isize;
 
 /// A vector register of so many bytes.
 fn sized(number: u8, bytes: u32) -> Register {

@@ -1,9 +1,10 @@
-//! Owns the printing of rows for x86-64: a lowered code becomes steps (`steps.rs`), their values get
-//! registers (`registers.rs`), and a loop around them becomes bytes (`frame.rs`, `assembler.rs`). It does
-//! not know where bytes become code.
+//! Owns the printing of rows for x86-64: a lowered code becomes steps (`steps.rs`) in some order
+//! (`order.rs`), their values get registers (`registers.rs`), and a loop around them becomes bytes
+//! (`frame.rs`, `assembler.rs`). It does not know where bytes become code.
 
 mod assembler;
 mod frame;
+mod order;
 mod registers;
 mod steps;
 

@@ -115,8 +115,8 @@ impl Values<'_> {
 
 /// The registers of a body.
 ///
-/// Of a body before the loop, `kept` says which steps have values that the loop reads in memory.
-pub(super) fn place(values: &Values, items: &[Item], kept: Option<&[bool]>) -> Placement {
+/// Of a body before the loop, `kept` says which steps have values that the loop reads on the stack.
+pub(super) fn place(values: &Values, items: &[Item], kept: Option<&[Option<u32>]>) -> Placement {
     let count = values.steps.len() * values.copies as usize;
     let mut scan = Scan {
         values,
@@ -137,7 +137,7 @@ pub(super) fn place(values: &Values, items: &[Item], kept: Option<&[bool]>) -> P
         if matches!(values.steps[step].act, Act::Load { .. }) {
             scan.is_in_memory[id..id + values.copies as usize].fill(true);
         }
-        scan.result.is_kept[id] = !is_constant && kept.is_some_and(|kept| kept[step]);
+        scan.result.is_kept[id] = kept.is_some_and(|kept| kept[step].is_some());
     }
     // What is loaded as a step is not read again where it was: that may be written over.
     for item in items {
@@ -157,7 +157,7 @@ pub(super) fn place(values: &Values, items: &[Item], kept: Option<&[bool]>) -> P
         }
         scan.at += 1;
     }
-    let stays = |id: Id| kept.is_some_and(|kept| kept[(id / values.copies) as usize]);
+    let stays = |id: Id| kept.is_some_and(|kept| kept[(id / values.copies) as usize].is_some());
     scan.result.spans = (0..count as Id)
         .filter(|&id| !stays(id) && (scan.result.is_kept[id as usize] || scan.uses.is_saved[id as usize]))
         .map(|id| (id, scan.defined[id as usize], scan.uses.last(id)))
@@ -356,7 +356,7 @@ impl Scan<'_> {
             Act::Constant { .. } => return,
             _ => Shape::Register,
         };
-        if shape == Shape::MulAdd {
+        if matches!(shape, Shape::MulAdd { .. }) {
             return self.mul_add(number, own, ids);
         }
         // Which operand may stay in memory.

@@ -26,14 +26,21 @@ pub(super) enum Shape {
     Binary { commutes: bool },
     /// A selection: the mask, the value where it holds, perhaps in memory, and the other one.
     Select,
-    /// `a · b + c`: the instruction overwrites one of its operands, and there is one for each.
-    MulAdd,
+    /// `± a · b ± c`: the instruction overwrites one of its operands, and there is one for each.
+    MulAdd { is_64: bool, signs: Signs },
     /// The first operand is overwritten, the last one perhaps in memory.
     Overwriting,
     /// Two masks.
     Masks,
     /// A selection of masks, which is three instructions.
     MaskSelect,
+}
+
+/// Which parts of `a · b + c` are negated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Signs {
+    pub product: bool,
+    pub summand: bool,
 }
 
 /// What a step does.
@@ -108,6 +115,8 @@ pub(super) fn steps(code: &Code, row: &Row, set: Set) -> Steps {
         values: vec![NONE; code.instructions.len()],
         narrow: vec![NONE; if set == Set::Avx2 { code.instructions.len() } else { 0 }],
         widths: Vec::new(),
+        needs_negated: read_elsewhere(code),
+        shared: Vec::new(),
     };
     if set == Set::Avx2 {
         selection.widths = mask_widths(code);
@@ -160,6 +169,16 @@ impl Widths {
     }
 }
 
+/// A rare way whose end has not come.
+struct Open {
+    /// Its first step.
+    start: usize,
+    /// The instruction of the code before which it ends.
+    end: usize,
+    /// How many instructions were shared before.
+    shared: usize,
+}
+
 /// An instruction's encodings for registers of 16 bytes in AVX2 and AVX-512. Both are named where the
 /// lengths begin; what AVX2 lacks is lowered before.
 #[derive(Clone, Copy)]
@@ -172,6 +191,88 @@ macro_rules! pair {
     (-, $evex:ident) => {
         Pair(Encoding::INVALID, Encoding::$evex)
     };
+}
+
+impl Pair {
+    fn encoding(self, set: Set, bytes: u32) -> Encoding {
+        at_length(if set == Set::Avx2 { self.0 } else { self.1 }, bytes)
+    }
+}
+
+/// Which operand of `a · b + c` is overwritten, and where the others stand: `to = second · to + third`,
+/// `to = to · third + second`, `to = second · third + to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    F213,
+    F132,
+    F231,
+}
+
+/// The encoding of `± a · b ± c`.
+pub(super) fn mul_add(form: Form, is_64: bool, signs: Signs, set: Set, bytes: u32) -> Encoding {
+    let pair = match (form, signs.product, signs.summand) {
+        (Form::F213, false, false) => by_width(
+            is_64,
+            pair!(VEX_Vfmadd213ps_xmm_xmm_xmmm128, EVEX_Vfmadd213ps_xmm_k1z_xmm_xmmm128b32),
+            pair!(VEX_Vfmadd213pd_xmm_xmm_xmmm128, EVEX_Vfmadd213pd_xmm_k1z_xmm_xmmm128b64),
+        ),
+        (Form::F213, true, false) => by_width(
+            is_64,
+            pair!(VEX_Vfnmadd213ps_xmm_xmm_xmmm128, EVEX_Vfnmadd213ps_xmm_k1z_xmm_xmmm128b32),
+            pair!(VEX_Vfnmadd213pd_xmm_xmm_xmmm128, EVEX_Vfnmadd213pd_xmm_k1z_xmm_xmmm128b64),
+        ),
+        (Form::F213, false, true) => by_width(
+            is_64,
+            pair!(VEX_Vfmsub213ps_xmm_xmm_xmmm128, EVEX_Vfmsub213ps_xmm_k1z_xmm_xmmm128b32),
+            pair!(VEX_Vfmsub213pd_xmm_xmm_xmmm128, EVEX_Vfmsub213pd_xmm_k1z_xmm_xmmm128b64),
+        ),
+        (Form::F213, true, true) => by_width(
+            is_64,
+            pair!(VEX_Vfnmsub213ps_xmm_xmm_xmmm128, EVEX_Vfnmsub213ps_xmm_k1z_xmm_xmmm128b32),
+            pair!(VEX_Vfnmsub213pd_xmm_xmm_xmmm128, EVEX_Vfnmsub213pd_xmm_k1z_xmm_xmmm128b64),
+        ),
+        (Form::F132, false, false) => by_width(
+            is_64,
+            pair!(VEX_Vfmadd132ps_xmm_xmm_xmmm128, EVEX_Vfmadd132ps_xmm_k1z_xmm_xmmm128b32),
+            pair!(VEX_Vfmadd132pd_xmm_xmm_xmmm128, EVEX_Vfmadd132pd_xmm_k1z_xmm_xmmm128b64),
+        ),
+        (Form::F132, true, false) => by_width(
+            is_64,
+            pair!(VEX_Vfnmadd132ps_xmm_xmm_xmmm128, EVEX_Vfnmadd132ps_xmm_k1z_xmm_xmmm128b32),
+            pair!(VEX_Vfnmadd132pd_xmm_xmm_xmmm128, EVEX_Vfnmadd132pd_xmm_k1z_xmm_xmmm128b64),
+        ),
+        (Form::F132, false, true) => by_width(
+            is_64,
+            pair!(VEX_Vfmsub132ps_xmm_xmm_xmmm128, EVEX_Vfmsub132ps_xmm_k1z_xmm_xmmm128b32),
+            pair!(VEX_Vfmsub132pd_xmm_xmm_xmmm128, EVEX_Vfmsub132pd_xmm_k1z_xmm_xmmm128b64),
+        ),
+        (Form::F132, true, true) => by_width(
+            is_64,
+            pair!(VEX_Vfnmsub132ps_xmm_xmm_xmmm128, EVEX_Vfnmsub132ps_xmm_k1z_xmm_xmmm128b32),
+            pair!(VEX_Vfnmsub132pd_xmm_xmm_xmmm128, EVEX_Vfnmsub132pd_xmm_k1z_xmm_xmmm128b64),
+        ),
+        (Form::F231, false, false) => by_width(
+            is_64,
+            pair!(VEX_Vfmadd231ps_xmm_xmm_xmmm128, EVEX_Vfmadd231ps_xmm_k1z_xmm_xmmm128b32),
+            pair!(VEX_Vfmadd231pd_xmm_xmm_xmmm128, EVEX_Vfmadd231pd_xmm_k1z_xmm_xmmm128b64),
+        ),
+        (Form::F231, true, false) => by_width(
+            is_64,
+            pair!(VEX_Vfnmadd231ps_xmm_xmm_xmmm128, EVEX_Vfnmadd231ps_xmm_k1z_xmm_xmmm128b32),
+            pair!(VEX_Vfnmadd231pd_xmm_xmm_xmmm128, EVEX_Vfnmadd231pd_xmm_k1z_xmm_xmmm128b64),
+        ),
+        (Form::F231, false, true) => by_width(
+            is_64,
+            pair!(VEX_Vfmsub231ps_xmm_xmm_xmmm128, EVEX_Vfmsub231ps_xmm_k1z_xmm_xmmm128b32),
+            pair!(VEX_Vfmsub231pd_xmm_xmm_xmmm128, EVEX_Vfmsub231pd_xmm_k1z_xmm_xmmm128b64),
+        ),
+        (Form::F231, true, true) => by_width(
+            is_64,
+            pair!(VEX_Vfnmsub231ps_xmm_xmm_xmmm128, EVEX_Vfnmsub231ps_xmm_k1z_xmm_xmmm128b32),
+            pair!(VEX_Vfnmsub231pd_xmm_xmm_xmmm128, EVEX_Vfnmsub231pd_xmm_k1z_xmm_xmmm128b64),
+        ),
+    };
+    pair.encoding(set, bytes)
 }
 
 /// One of two, for elements of 32 and of 64 bits.
@@ -193,17 +294,33 @@ struct Selection<'a> {
     /// The step of each mask of AVX2 whose elements have 32 bits.
     narrow: Vec<Id>,
     widths: Vec<Widths>,
+    /// Which negated values are read by others than `a · b + c`, whose instructions negate by themselves.
+    needs_negated: Vec<bool>,
+    /// Instructions that may be wanted again, and where each open rare way begins among them.
+    shared: Vec<(Encoding, Option<u8>, [Id; 3], Id)>,
+}
+
+/// Which values are read by others than `a · b + c`.
+fn read_elsewhere(code: &Code) -> Vec<bool> {
+    let mut is_read = vec![false; code.instructions.len()];
+    code.results.iter().for_each(|value| is_read[value.index()] = true);
+    for instruction in &code.instructions {
+        if !matches!(instruction.operation, Operation::MulAdd(..)) {
+            instruction.operation.operands().for_each(|value| is_read[value.index()] = true);
+        }
+    }
+    is_read
 }
 
 impl Selection<'_> {
     fn all(&mut self) {
-        // Where the steps of rare ways begin, and the instructions that they end before.
-        let mut open: Vec<(usize, usize)> = Vec::new();
+        let mut open: Vec<Open> = Vec::new();
         for place in 0..self.code.instructions.len() {
             self.close(&mut open, place);
             let instruction = self.code.instructions[place];
             if let Operation::Rare { mask, count } = instruction.operation {
-                open.push((self.steps.len(), place + 1 + count as usize));
+                let end = place + 1 + count as usize;
+                open.push(Open { start: self.steps.len(), end, shared: self.shared.len() });
                 let mask = self.any_width(mask);
                 self.push(Act::Rare { count: 0 }, [mask, NONE, NONE], false);
                 continue;
@@ -223,13 +340,11 @@ impl Selection<'_> {
         }
     }
 
-    fn close(&mut self, open: &mut Vec<(usize, usize)>, place: usize) {
-        while let Some(&(start, end)) = open.last()
-            && end == place
-        {
-            let own = (self.steps.len() - start - 1) as u32;
-            self.steps[start].act = Act::Rare { count: own };
-            open.pop();
+    fn close(&mut self, open: &mut Vec<Open>, place: usize) {
+        while let Some(way) = open.pop_if(|way| way.end == place) {
+            let own = (self.steps.len() - way.start - 1) as u32;
+            self.steps[way.start].act = Act::Rare { count: own };
+            self.shared.truncate(way.shared);
         }
     }
 
@@ -244,7 +359,7 @@ impl Selection<'_> {
     }
 
     fn encoding(&self, pair: Pair, bytes: u32) -> Encoding {
-        at_length(if self.set == Set::Avx2 { pair.0 } else { pair.1 }, bytes)
+        pair.encoding(self.set, bytes)
     }
 
     fn make(&mut self, pair: Pair, bytes: u32, shape: Shape, args: &[Id]) -> Id {
@@ -322,15 +437,13 @@ impl Selection<'_> {
         let id = match instruction.operation {
             Operation::Input(index) => self.input(index, ty),
             Operation::Constant(bits) => self.constant(bits, if is_64 { 8 } else { 4 }),
+            Operation::Unary(Unary::Neg, _) if !self.needs_negated[value.index()] => return,
             Operation::Unary(unary, a) => self.unary(unary, is_64, bytes, self.of(a)),
             Operation::Binary(binary, a, b) => self.binary(binary, ty, a, b),
             Operation::MulAdd(a, b, c) => {
-                let pair = by_width(
-                    is_64,
-                    pair!(VEX_Vfmadd213ps_xmm_xmm_xmmm128, EVEX_Vfmadd213ps_xmm_k1z_xmm_xmmm128b32),
-                    pair!(VEX_Vfmadd213pd_xmm_xmm_xmmm128, EVEX_Vfmadd213pd_xmm_k1z_xmm_xmmm128b64),
-                );
-                self.make(pair, bytes, Shape::MulAdd, &[self.of(a), self.of(b), self.of(c)])
+                let [(a, is_a), (b, is_b), (c, summand)] = [a, b, c].map(|factor| self.unsigned(factor));
+                let shape = Shape::MulAdd { is_64, signs: Signs { product: is_a != is_b, summand } };
+                self.push_make(Encoding::INVALID, shape, None, &[a, b, c], (bytes, bytes))
             }
             Operation::Select(mask, yes, no) => {
                 let mask = self.mask_of(mask, is_64);
@@ -361,7 +474,24 @@ impl Selection<'_> {
         self.push(Act::Load { input, encoding, bytes, register_bytes }, [NONE; 3], false)
     }
 
+    /// The step of a value but for its sign, and whether that is flipped.
+    fn unsigned(&self, value: Value) -> (Id, bool) {
+        match self.code.instructions[value.index()].operation {
+            Operation::Unary(Unary::Neg, a) => (self.of(a), true),
+            _ => (self.of(value), false),
+        }
+    }
+
     fn unary(&mut self, unary: Unary, is_64: bool, bytes: u32, a: Id) -> Id {
+        if unary == Unary::Neg {
+            let sign = if is_64 { self.constant(1 << 63, 8) } else { self.constant(1 << 31, 4) };
+            let pair = by_width(
+                is_64,
+                pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxord_xmm_k1z_xmm_xmmm128b32),
+                pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxorq_xmm_k1z_xmm_xmmm128b64),
+            );
+            return self.make(pair, bytes, Shape::Binary { commutes: true }, &[a, sign]);
+        }
         if unary == Unary::Sqrt {
             let pair = by_width(
                 is_64,
@@ -459,7 +589,7 @@ impl Selection<'_> {
                 ),
                 false,
             ),
-            Binary::Ldexp => (
+            Binary::Ldexp | Binary::Scale => (
                 by_width(
                     is_64,
                     pair!(-, EVEX_Vscalefps_xmm_k1z_xmm_xmmm128b32),
@@ -575,7 +705,30 @@ impl Selection<'_> {
             ),
         };
         let shape = if self.set == Set::Avx2 { Shape::Register } else { Shape::Unary };
-        self.make_with(pair, bytes, shape, &[a], count)
+        let encoding = self.encoding(pair, bytes);
+        self.shared(encoding, shape, Some(count), &[a], bytes)
+    }
+
+    /// The same, once for all who want it: what look-ups and products of long words are made of.
+    fn shared(
+        &mut self,
+        encoding: Encoding,
+        shape: Shape,
+        immediate: Option<u8>,
+        args: &[Id],
+        bytes: u32,
+    ) -> Id {
+        let mut all = [NONE; 3];
+        all[..args.len()].copy_from_slice(args);
+        let is_same = |&&(e, i, a, _): &&(Encoding, Option<u8>, [Id; 3], Id)| {
+            e == encoding && i == immediate && a == all
+        };
+        if let Some(&(.., id)) = self.shared.iter().find(is_same) {
+            return id;
+        }
+        let id = self.push_make(encoding, shape, immediate, args, (bytes, bytes));
+        self.shared.push((encoding, immediate, all, id));
+        id
     }
 
     /// A product of words of 64 bits from products of their halves.
@@ -714,37 +867,43 @@ impl Selection<'_> {
             (Set::Avx2, _) => {
                 // A number of 64 bits is two of 32 side by side.
                 let place = if is_64 { self.halves_of_places(index) } else { index };
-                let permute = Encoding::VEX_Vpermps_ymm_ymm_ymmm256;
-                let mut found: Vec<Id> = registers
-                    .iter()
-                    .map(|&part| self.push_make(permute, binary, None, &[place, part], (32, 32)))
-                    .collect();
-                // The bits above those that the permutation knows choose among its answers, as sign bits.
-                let (element_bits, bytes) =
-                    (if is_64 { 64 } else { 32 }, self.lanes * if is_64 { 8 } else { 4 });
-                let mut bit = if is_64 { 2 } else { 3 };
-                while found.len() > 1 {
-                    let sign = self.shift(Binary::ShiftLeft, is_64, bytes, index, element_bits - 1 - bit);
-                    found = found
-                        .chunks(2)
-                        .map(|pair| self.select(is_64, bytes, sign, pair[1], pair[0]))
-                        .collect();
-                    bit += 1;
-                }
-                found[0]
+                self.found(is_64, &registers, place, index)
             }
         }
     }
 
+    /// The number that one of these registers has at a place: a permutation of each, and a choice among
+    /// their answers by the bits of the index above those that the permutation knows.
+    fn found(&mut self, is_64: bool, registers: &[Id], place: Id, index: Id) -> Id {
+        if let [register] = *registers {
+            let permute = Encoding::VEX_Vpermps_ymm_ymm_ymmm256;
+            return self.push_make(
+                permute,
+                Shape::Binary { commutes: false },
+                None,
+                &[place, register],
+                (32, 32),
+            );
+        }
+        let (low, high) = registers.split_at(registers.len() / 2);
+        let low = self.found(is_64, low, place, index);
+        let high = self.found(is_64, high, place, index);
+        let bytes = self.lanes * if is_64 { 8 } else { 4 };
+        let bit = if is_64 && registers.len() == 2 { 2 } else { 3 };
+        let sign = self.shift(Binary::ShiftLeft, is_64, bytes, index, if is_64 { 63 } else { 31 } - bit);
+        self.select(is_64, bytes, sign, high, low)
+    }
+
     /// Of indices of numbers of 64 bits, those of both their halves.
     fn halves_of_places(&mut self, index: Id) -> Id {
-        let or = pair!(VEX_Vpor_xmm_xmm_xmmm128, EVEX_Vporq_xmm_k1z_xmm_xmmm128b64);
         let bytes = self.lanes * 8;
+        let or = at_length(Encoding::VEX_Vpor_xmm_xmm_xmmm128, bytes);
         let high = self.shift(Binary::ShiftLeft, true, bytes, index, 33);
         let low = self.shift(Binary::ShiftRight, true, bytes, high, 32);
         let one = self.constant(1 << 32, 8);
-        let both = self.make(or, bytes, Shape::Binary { commutes: true }, &[low, high]);
-        self.make(or, bytes, Shape::Binary { commutes: true }, &[both, one])
+        let shape = Shape::Binary { commutes: true };
+        let both = self.shared(or, shape, None, &[low, high], bytes);
+        self.shared(or, shape, None, &[both, one], bytes)
     }
 
     /// The mask as selections of elements of 32 or 64 bits want it.
