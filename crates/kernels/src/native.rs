@@ -52,9 +52,28 @@ impl Printing {
                     panic!("ZEROSTRIDE_CODE={asked}: there are {known}")
                 }
             };
-            if active_set().is_some() { asked } else { Printing::Never }
+            if active_set().is_some() && gives_memory() { asked } else { Printing::Never }
         })
     }
+
+    /// What is done in this process and why, in a few words for people.
+    pub fn describe() -> &'static str {
+        match Printing::active() {
+            Printing::Worth => "printed for formulas that have computed 65,536 elements",
+            Printing::Always => "printed for formulas at their first use (ZEROSTRIDE_CODE=printed)",
+            Printing::Never if active_set().is_none() => {
+                "portable: none is printed for these instructions and this system"
+            }
+            Printing::Never if !gives_memory() => "portable: the system gives no memory for code",
+            Printing::Never => "portable (ZEROSTRIDE_CODE=portable)",
+        }
+    }
+}
+
+/// Whether the system gives memory for code.
+fn gives_memory() -> bool {
+    static GIVES: OnceLock<bool> = OnceLock::new();
+    *GIVES.get_or_init(|| Native::new(&[0]).is_some())
 }
 
 /// The instructions in use, if rows are printed for them.

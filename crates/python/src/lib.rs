@@ -77,6 +77,7 @@ fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rules::_by_torchs_rules, module)?)?;
     module.add_function(wrap_pyfunction!(threads::set_num_threads, module)?)?;
     module.add_function(wrap_pyfunction!(threads::get_num_threads, module)?)?;
+    module.add_function(wrap_pyfunction!(threads::show_config, module)?)?;
     module.add_function(wrap_pyfunction!(pool::_pool_cached, module)?)?;
     module.add_function(wrap_pyfunction!(pool::_pool_limit, module)?)?;
     module.add_function(wrap_pyfunction!(pool::_pool_set_limit, module)?)?;

@@ -299,5 +299,9 @@ def set_num_threads(threads: builtins.int) -> None:
 def get_num_threads() -> builtins.int:
     """How many threads work on one evaluation."""
 
+def show_config() -> None:
+    """Prints what computes in this process: the version, the instruction set, whether formulas become machine code, and
+    the threads."""
+
 
 # functions

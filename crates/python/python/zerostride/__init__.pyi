@@ -1058,6 +1058,10 @@ def set_num_threads(threads: builtins.int) -> None:
 def get_num_threads() -> builtins.int:
     """How many threads work on one evaluation."""
 
+def show_config() -> None:
+    """Prints what computes in this process: the version, the instruction set, whether formulas become machine code, and
+    the threads."""
+
 
 def abs(input: _Operand, *, out: Any = None) -> Tensor:
     """The absolute value; of a complex number its modulus."""

@@ -108,6 +108,24 @@ pub fn check_environment() -> Result<()> {
     message.map_or(Ok(()), |message| Err(Error::Argument { class: ErrorClass::Value, message }))
 }
 
+/// What computes in this process, for people and reports of faults: the version, the instruction set and the
+/// processor's row of thresholds, whether formulas become machine code and why not, and the threads.
+///
+/// ```
+/// let text = zerostride::show_config();
+/// assert!(text.starts_with("zerostride   0.") && text.contains("\ncode         "));
+/// ```
+pub fn show_config() -> String {
+    format!(
+        "zerostride   {}\ninstructions {} ({})\ncode         {}\nthreads      {}\n",
+        env!("CARGO_PKG_VERSION"),
+        Isa::active(),
+        Tuning::active().name,
+        Printing::describe(),
+        num_threads()
+    )
+}
+
 /// Sets how many threads work on one evaluation; at least one does.
 ///
 /// The pool of threads does not grow once it runs, which the first evaluation that divides its work starts:

@@ -96,8 +96,8 @@ impl Printable {
         Some(Printable { source, computed: AtomicUsize::new(0), cached, streaming })
     }
 
-    /// The code for some rows of `len` elements, if the program is printed by now. Its operands are the loads,
-    /// then the numbers, both in order, then the result.
+    /// The code for some rows of `len` elements, if the program is printed by now. Its operands are the
+    /// loads, then the numbers, both in order, then the result.
     pub(super) fn code(&self, rows: usize, len: usize, stores: Stores) -> Option<&Native> {
         match Printing::active() {
             Printing::Never => return None,
