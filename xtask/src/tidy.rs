@@ -12,7 +12,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("crates/ops", &["shape"]),
     ("crates/code", &[]),
     ("crates/kernels", &["ops", "code"]),
-    ("crates/zerostride", &["shape", "ops", "kernels"]),
+    ("crates/zerostride", &["shape", "ops", "code", "kernels"]),
     ("crates/explain", &["shape", "ops"]),
     ("crates/cli", &["shape", "ops", "zerostride", "explain"]),
     ("crates/python", &["shape", "ops", "zerostride", "explain"]),

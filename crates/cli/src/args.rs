@@ -200,8 +200,9 @@ pub(crate) enum Compress {
 #[derive(Debug, Args)]
 #[command(before_help = INFO_EXAMPLES, after_help = EXIT_STATUS, help_template = TEMPLATE)]
 pub(crate) struct InfoArgs {
-    /// Files: .npy, .npz, .safetensors, and Zarr stores.
-    #[arg(required = true, value_name = "FILE")]
+    /// Files: .npy, .npz, .safetensors, and Zarr stores. Without any, what computes here: the instruction
+    /// set, whether formulas become machine code, the threads.
+    #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }
 

@@ -272,7 +272,6 @@ fn exit_status_2_is_for_command_lines_and_files() {
         &["eval", "1", "--max-memory", "much"],
         &["eval", "1", "--policy", "x"],
         &["eval", "zeros(1000000)", "--max-memory", "1MB"],
-        &["info"],
         &["info", "missing.npy"],
         &["info", "."],
         &["completions", "tcsh"],
@@ -282,6 +281,13 @@ fn exit_status_2_is_for_command_lines_and_files() {
         assert!(stderr.starts_with("error: "), "{args:?}: {stderr}");
     }
     assert!(!folder.path().join("out.txt").exists());
+}
+
+#[test]
+fn info_without_files_says_what_computes() {
+    let said = zs(&["info"]).stdout;
+    let names: Vec<&str> = said.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["zerostride", "instructions", "code", "threads"], "{said}");
 }
 
 #[test]

@@ -53,8 +53,12 @@ impl Builder {
 
     /// An operation on one value.
     pub fn unary(&mut self, unary: Unary, a: Value) -> Value {
-        if let (Unary::Not, Type::Mask, Some(bit)) = (unary, self.ty(a), self.known_bits(a)) {
-            return self.constant(Type::Mask, bit ^ 1);
+        match (unary, self.instructions[a.index()]) {
+            (Unary::Not, Instruction { operation: Operation::Unary(Unary::Not, from), .. }) => return from,
+            (Unary::Not, Instruction { ty: Type::Mask, operation: Operation::Constant(bit) }) => {
+                return self.constant(Type::Mask, bit ^ 1);
+            }
+            _ => {}
         }
         self.push(self.ty(a), Operation::Unary(unary, a))
     }
@@ -78,6 +82,16 @@ impl Builder {
 
     /// A comparison of two values of one type.
     pub fn compare(&mut self, compare: Compare, a: Value, b: Value) -> Value {
+        // Whether a bool that became a number is zero is known by the bool.
+        if let (Compare::Eq, Operation::Select(mask, yes, no)) =
+            (compare, self.instructions[a.index()].operation)
+            && self.known_bits(b) == Some(0)
+            && let (Some(yes), Some(no)) = (self.known_bits(yes), self.known_bits(no))
+            && (yes == 0) != (no == 0)
+            && !(self.ty(a).is_float() && yes | no == 1 << (self.ty(a).bits() - 1))
+        {
+            return if yes == 0 { mask } else { self.unary(Unary::Not, mask) };
+        }
         self.push(Type::Mask, Operation::Compare(compare, a, b))
     }
 
@@ -274,6 +288,24 @@ mod tests {
         assert_eq!(builder.binary(Binary::Xor, always, mask), builder.unary(Unary::Not, mask));
         assert_eq!(builder.select(always, x, mask), x);
         assert_eq!(builder.select(never, mask, x), x);
+        let opposite = builder.unary(Unary::Not, mask);
+        assert_eq!(builder.unary(Unary::Not, opposite), mask);
+    }
+
+    #[test]
+    fn a_bool_that_became_a_number_is_the_bool() {
+        let mut builder = Builder::new();
+        let x = builder.input(Type::F32);
+        let mask = builder.compare(Compare::Lt, x, x);
+        let [zero, one, minus_zero] =
+            [0.0f32, 1.0, -0.0].map(|x| builder.constant(Type::F32, x.to_bits().into()));
+        let number = builder.select(mask, one, zero);
+        let is_zero = builder.compare(Compare::Eq, number, zero);
+        assert_eq!(builder.unary(Unary::Not, is_zero), mask);
+        // Both are zero.
+        let number = builder.select(mask, minus_zero, zero);
+        let is_zero = builder.compare(Compare::Eq, number, zero);
+        assert_eq!(builder.finish(&[is_zero]).run(&[0]), [1]);
     }
 
     #[test]

@@ -37,10 +37,10 @@ mod tuning;
 
 pub use cast::{CastKernel, cast_kernel, load_scalar, store_scalar};
 pub use chain::{Chain, ChainOperand, Link, Slot, Stores, fence};
-pub use elementwise::{Fault, MapKernel, Strided, StridedKernel, map_kernel, strided_kernel};
+pub use elementwise::{Fault, MapKernel, Strided, StridedKernel, map_kernel, may_fault, strided_kernel};
 pub use isa::Isa;
 pub use matmul::{Matrices, Matrix, ProductScratch, ProductSizes, matmul, matmul_small};
-pub use native::Native;
+pub use native::{Native, Printing};
 pub use pack::{Pack, PackDense, PackDim, pack, pack_dense};
 pub use record::{Recorded, record, record_cast, record_load, record_scalar, record_store, stored_type};
 pub use reduce::{Fold, LEAF_ELEMENTS, Pairwise, ReducePanel, Reducer, Term, lane_rows, lanes};

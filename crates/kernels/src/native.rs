@@ -2,6 +2,12 @@
 //! executable at once. It does not know what the code does.
 
 use std::ptr::NonNull;
+use std::sync::OnceLock;
+
+use zerostride_code::Row;
+use zerostride_code::print::x86_64::{Set, print};
+
+use crate::isa::Isa;
 
 /// Machine code in memory of its own, which ends with it.
 #[derive(Debug)]
@@ -15,7 +21,77 @@ unsafe impl Send for Native {}
 // SAFETY: as above.
 unsafe impl Sync for Native {}
 
+/// When rows are printed as machine code; no result depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Printing {
+    /// Where they have computed enough to be worth it: what is done unless `ZEROSTRIDE_CODE` says otherwise.
+    Worth,
+    /// At their first use: `ZEROSTRIDE_CODE=printed`.
+    Always,
+    /// Never: `ZEROSTRIDE_CODE=portable`, and where none are printed for [`Isa::active`].
+    Never,
+}
+
+impl Printing {
+    /// The values of `ZEROSTRIDE_CODE`.
+    pub const NAMES: [&str; 2] = ["printed", "portable"];
+
+    /// What is done in this process.
+    ///
+    /// # Panics
+    /// If `ZEROSTRIDE_CODE` has none of its values.
+    pub fn active() -> Printing {
+        static ACTIVE: OnceLock<Printing> = OnceLock::new();
+        *ACTIVE.get_or_init(|| {
+            let asked = match std::env::var_os("ZEROSTRIDE_CODE") {
+                None => Printing::Worth,
+                Some(asked) if asked == Printing::NAMES[0] => Printing::Always,
+                Some(asked) if asked == Printing::NAMES[1] => Printing::Never,
+                Some(asked) => {
+                    let (asked, known) = (asked.to_string_lossy(), Printing::NAMES.join(", "));
+                    panic!("ZEROSTRIDE_CODE={asked}: there are {known}")
+                }
+            };
+            if active_set().is_some() && gives_memory() { asked } else { Printing::Never }
+        })
+    }
+
+    /// What is done in this process and why, in a few words for people.
+    pub fn describe() -> &'static str {
+        match Printing::active() {
+            Printing::Worth => "printed for formulas that have computed 65,536 elements",
+            Printing::Always => "printed for formulas at their first use (ZEROSTRIDE_CODE=printed)",
+            Printing::Never if active_set().is_none() => {
+                "portable: none is printed for these instructions and this system"
+            }
+            Printing::Never if !gives_memory() => "portable: the system gives no memory for code",
+            Printing::Never => "portable (ZEROSTRIDE_CODE=portable)",
+        }
+    }
+}
+
+/// Whether the system gives memory for code.
+fn gives_memory() -> bool {
+    static GIVES: OnceLock<bool> = OnceLock::new();
+    *GIVES.get_or_init(|| Native::new(&[0]).is_some())
+}
+
+/// The instructions in use, if rows are printed for them.
+fn active_set() -> Option<Set> {
+    match Isa::active() {
+        Isa::Avx512 => Some(Set::Avx512),
+        Isa::Avx2 => Some(Set::Avx2),
+        Isa::Portable | Isa::Neon => None,
+    }
+}
+
 impl Native {
+    /// The code of a row for [`Isa::active`]; `None` where none is printed for that or the system gives no
+    /// memory for code.
+    pub fn of(row: &Row) -> Option<Native> {
+        Native::new(&print(row, active_set()?).ok()?)
+    }
+
     /// The code in memory from which it can be called, or `None` where the system gives none.
     pub fn new(code: &[u8]) -> Option<Native> {
         let bytes = code.len();

@@ -24,6 +24,16 @@ pub(crate) enum Derivative {
     Pullback(Vec<usize>, usize),
 }
 
+impl Derivative {
+    /// How many cotangents come after the function's own positional arguments.
+    pub(crate) fn cotangents(&self) -> usize {
+        match self {
+            Derivative::Gradient(..) => 0,
+            Derivative::Pullback(_, cotangents) => *cotangents,
+        }
+    }
+}
+
 /// A call of the function on computations, and of the derivatives that are wanted of it, the last one last.
 pub(crate) fn call<'py>(
     function: &Bound<'py, PyAny>,

@@ -21,6 +21,7 @@ use zerostride_ops::{self as ops, Op, Shown};
 use crate::expr::PyExpr;
 use crate::functions::{self, Function};
 use crate::row;
+use crate::rules;
 use crate::tensor::PyTensor;
 use crate::threads;
 
@@ -237,7 +238,7 @@ unsafe fn enter(
         let positional = receiver.into_iter().chain(positional).map(object);
         let mut call =
             Call { py, positional: positional.collect(), named: SmallVec::new(), method: receiver.is_some() };
-        let body = entries()[index].body;
+        let &Entry { name: called, body, .. } = &entries()[index];
         if let (Body::Row(op), None) = (body, &names)
             && let Some(result) = row::on_tensors(op, &call.positional)
         {
@@ -250,6 +251,9 @@ unsafe fn enter(
                 let name =
                     name.cast::<PyString>().map_err(|_| PyRuntimeError::new_err("a name is no string"))?;
                 call.named.push((name.to_string(), object(value)));
+            }
+            if let Some(result) = rules::method(called, &call)? {
+                return Ok(result);
             }
             threads::watched(py, || body.call(&mut call))
         })

@@ -1,6 +1,7 @@
 //! Owns `Expr` as a Python class: an array while a function is traced, or an array in a file. Its shape and
 //! dtype are known. It does not know its elements: what needs them is an error, or reads the file.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use zerostride::{Category, DType, Expr, Tensor};
@@ -8,6 +9,8 @@ use zerostride::{Category, DType, Expr, Tensor};
 use crate::arguments::Value;
 use crate::dtype::{self, PyDType};
 use crate::error::{TraceError, raise};
+use crate::operand::Given;
+use crate::row::type_name;
 use crate::threads::compute;
 use crate::{functions, index, tensor};
 
@@ -15,6 +18,16 @@ use crate::{functions, index, tensor};
 /// known.
 #[pyclass(name = "Expr", module = "zerostride", frozen, subclass)]
 pub(crate) struct PyExpr(pub(crate) Expr);
+
+/// An array as an operand of traced computations.
+#[pyfunction]
+pub(crate) fn _traced<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let given = Given::new(array)?.ok_or_else(|| {
+        let name = type_name(array);
+        PyTypeError::new_err(format!("an operand must be a tensor, an array or a number, not {name}"))
+    })?;
+    object(array.py(), given.expr())
+}
 
 /// The expression as a Python object; its error, if it has one, is raised at the line of the traced function
 /// that makes it.
@@ -182,7 +195,7 @@ impl PyExpr {
 
     fn __len__(&self) -> PyResult<usize> {
         let size = self.known_shape()?.first().copied();
-        size.ok_or_else(|| pyo3::exceptions::PyTypeError::new_err("len() of a 0-d tensor"))
+        size.ok_or_else(|| PyTypeError::new_err("len() of a 0-d tensor"))
     }
 
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

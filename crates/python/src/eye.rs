@@ -77,8 +77,8 @@ impl Torch {
     }
 }
 
-/// Whether a watcher may want to be told of a broadcast of these two shapes, which differ. Where no two shapes
-/// of a call stretch each other, all do not: one of them has every size of the result.
+/// Whether a watcher may want to be told of a broadcast of these two shapes, which differ. Where no two
+/// shapes of a call stretch each other, all do not: one of them has every size of the result.
 fn is_wanted(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<bool> {
     if SEES_EVERY.load(Ordering::Relaxed) {
         return Ok(true);

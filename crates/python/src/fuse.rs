@@ -24,6 +24,7 @@ use crate::once::Once;
 use crate::operand::Given;
 use crate::results::{Output, Returned};
 use crate::row::type_name;
+use crate::rules::Rules;
 use crate::signature::{self, Part, Signature};
 use crate::team;
 use crate::tensor::PyTensor;
@@ -46,6 +47,8 @@ thread_local! {
 #[pyclass(name = "Fused", module = "zerostride", frozen, subclass)]
 pub(crate) struct Fused {
     function: Py<PyAny>,
+    /// Whose rules traced arrays follow; `None` if the operands decide.
+    rules: Option<Rules>,
     /// The derivatives that are computed instead of the function's results, each of the one before it.
     derivatives: Vec<Derivative>,
     memory: Mutex<Memory>,
@@ -78,6 +81,7 @@ struct Place {
 /// A function traced for one signature.
 pub(crate) struct Traced {
     signature: Signature,
+    rules: Rules,
     arrays: Vec<Array>,
     /// What computes all results together, and how it is printed; `None` where nothing is computed.
     pub(crate) computation: Option<(Template, String)>,
@@ -112,6 +116,7 @@ struct Arguments<'py> {
     /// The arrays as they were passed.
     arrays: SmallVec<[Bound<'py, PyAny>; 4]>,
     library: Library,
+    rules: Rules,
     /// The dtype in which torch wants products.
     autocast: Option<DType>,
     /// Whether an array is in a file or traced.
@@ -142,6 +147,7 @@ impl Default for Arguments<'_> {
             tensors: SmallVec::new(),
             arrays: SmallVec::new(),
             library: Library::default(),
+            rules: Rules::default(),
             autocast: None,
             firsts: HashMap::new(),
             has_exprs: false,
@@ -153,8 +159,15 @@ impl Default for Arguments<'_> {
 
 impl<'py> Arguments<'py> {
     /// Reads all arguments of a call, in place, since the struct is large to move.
-    fn read(&mut self, positional: &Bound<'py, PyTuple>, named: Option<&Bound<'py, PyDict>>) -> PyResult<()> {
-        for object in positional.iter_borrowed() {
+    fn read(
+        &mut self,
+        fused: &Fused,
+        positional: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<()> {
+        let cotangents: usize = fused.derivatives.iter().map(Derivative::cotangents).sum();
+        let own = positional.len().saturating_sub(cotangents);
+        for object in positional.iter_borrowed().take(own) {
             let argument = self.take(&object)?;
             self.positional.push(argument);
         }
@@ -163,6 +176,12 @@ impl<'py> Arguments<'py> {
             self.signature.push(Part::Name(name.clone()));
             let argument = self.take(&object)?;
             self.named.push((name, argument));
+        }
+        // Whatever the cotangents are, they are those of what the function computes of its arguments.
+        self.rules = fused.rules.unwrap_or_else(|| self.library.rules());
+        for place in own..positional.len() {
+            let argument = self.take(&positional.get_item(place)?)?;
+            self.positional.push(argument);
         }
         if self.library == Library::Torch
             && let Some(dtype) = autocast::wanted(positional.py())?
@@ -247,7 +266,8 @@ impl<'py> Arguments<'py> {
         let returned = {
             TRACING.set(TRACING.get() + 1);
             let _depth = Depth;
-            autocast::within(self.autocast, || fused.call(py, &positional, Some(&named)))?
+            let call = || fused.call(py, &positional, Some(&named));
+            self.rules.within(|| autocast::within(self.autocast, call))?
         };
         let mut taken = Returned::new(&exprs);
         let output = taken.output(&returned)?;
@@ -274,6 +294,7 @@ impl<'py> Arguments<'py> {
         let tensors: Vec<&Tensor> = self.tensors.iter().collect();
         Ok(Traced {
             signature: Signature::new(),
+            rules: self.rules,
             arrays: tensors.iter().map(|tensor| Array::of(tensor)).collect(),
             computation: plan.map(|plan| (plan.clone().template(&tensors), plan.to_string())),
             output,
@@ -309,7 +330,9 @@ impl<'py> Arguments<'py> {
 impl Traced {
     /// Whether a call with these arguments is this computation.
     fn is_of(&self, py: Python<'_>, arguments: &Arguments<'_>) -> bool {
-        signature::are_same(py, &self.signature, &arguments.signature) && self.fits(arguments.tensors.iter())
+        self.rules == arguments.rules
+            && signature::are_same(py, &self.signature, &arguments.signature)
+            && self.fits(arguments.tensors.iter())
     }
 
     /// Whether tensors are as those that it was traced for.
@@ -461,6 +484,11 @@ impl Library {
         })
     }
 
+    /// The rules of a function that is handed arrays of this library and those before it only.
+    fn rules(self) -> Rules {
+        if self == Library::Numpy { Rules::Numpy } else { Rules::Torch }
+    }
+
     /// The tensor as an array of the library, on the same memory.
     fn array<'py>(self, py: Python<'py>, tensor: Tensor) -> PyResult<Bound<'py, PyAny>> {
         static JAX: Once<Py<PyAny>> = Once::new();
@@ -487,7 +515,7 @@ impl Fused {
     /// The computation on these operands, whatever the function reads from outside.
     pub(crate) fn trace(&self, operands: &Bound<'_, PyTuple>) -> PyResult<Traced> {
         let mut arguments = Arguments::default();
-        arguments.read(operands, None)?;
+        arguments.read(self, operands, None)?;
         arguments.trace(operands.py(), self)
     }
 
@@ -586,7 +614,7 @@ impl Fused {
         run: impl FnOnce(Vec<(Expr, PathBuf)>, Vec<Expr>) -> zerostride::Result<Vec<Tensor>> + Send,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut arguments = Arguments::default();
-        arguments.read(positional, named)?;
+        arguments.read(self, positional, named)?;
         let Called { output, exprs } = arguments.call(py, self)?;
         let traced = exprs.iter().map(|expr| Ok(Bound::new(py, PyExpr(expr.clone()))?.into_any()));
         let form = output.object(py, &traced.collect::<PyResult<Vec<_>>>()?, &arguments.arrays)?;
@@ -643,14 +671,21 @@ fn in_torch<'py>(
 impl Fused {
     /// Of a fused function that is given, the derivative comes after its own ones.
     #[new]
-    #[pyo3(signature = (function, derivative=None))]
-    fn new(function: &Bound<'_, PyAny>, derivative: Option<Derivative>) -> Fused {
-        let (function, mut derivatives) = match function.cast::<Fused>() {
-            Ok(fused) => (fused.get().function.clone_ref(function.py()), fused.get().derivatives.clone()),
-            Err(_) => (function.clone().unbind(), Vec::new()),
+    #[pyo3(signature = (function, derivative=None, rules=None))]
+    fn new(function: &Bound<'_, PyAny>, derivative: Option<Derivative>, rules: Option<Rules>) -> Fused {
+        let (function, mut derivatives, own) = match function.cast::<Fused>().map(Bound::get) {
+            Ok(fused) => (fused.function.clone_ref(function.py()), fused.derivatives.clone(), fused.rules),
+            Err(_) => (function.clone().unbind(), Vec::new(), None),
         };
         derivatives.extend(derivative);
-        Fused { function, derivatives, memory: Mutex::default() }
+        Fused { function, rules: rules.or(own), derivatives, memory: Mutex::default() }
+    }
+
+    /// Whose rules methods and operators of traced arrays follow: "numpy", "torch", or `None` if the operands
+    /// decide.
+    #[getter]
+    fn rules(&self) -> Option<&'static str> {
+        self.rules.map(Rules::name)
     }
 
     #[pyo3(signature = (*positional, **named))]
@@ -661,15 +696,16 @@ impl Fused {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (fused, py) = (slf.get(), slf.py());
         let mut arguments = Arguments::default();
-        if let Err(error) = arguments.read(positional, named) {
+        if let Err(error) = arguments.read(fused, positional, named) {
             return match in_torch(slf, positional, named)? {
                 Some(result) => Ok(result),
                 None => in_chunks(slf, positional, named)?.ok_or(error),
             };
         }
         if arguments.has_exprs && TRACING.get() > 0 {
-            // Inside another function that is being traced, it becomes part of that.
-            return fused.call(py, positional, named);
+            // Inside another function that is being traced, it becomes part of that, and has its rules.
+            let call = || fused.call(py, positional, named);
+            return fused.rules.map_or_else(call, |rules| rules.within(call));
         }
         let is_watched = zerostride::policy::is_on();
         if arguments.has_exprs || (is_watched && fused.derivatives.is_empty()) {
@@ -696,17 +732,21 @@ impl Fused {
     }
 
     /// Calls the function on computations, and puts together what `results` makes of those that it returns.
-    /// `results` gets them and the arguments that are arrays, and returns what takes the place of both.
-    #[pyo3(signature = (results, positional, named))]
+    /// `results` gets them and the arguments that are arrays, and returns what takes the place of both. The
+    /// `models` of the arguments decide about the rules.
+    #[pyo3(signature = (results, positional, named, models))]
     fn _traced<'py>(
         &self,
         py: Python<'py>,
         results: &Bound<'py, PyAny>,
         positional: &Bound<'py, PyTuple>,
         named: &Bound<'py, PyDict>,
+        models: (Bound<'py, PyTuple>, Bound<'py, PyDict>),
     ) -> PyResult<Bound<'py, PyAny>> {
-        let mut arguments = Arguments::default();
-        arguments.read(positional, Some(named))?;
+        let (mut arguments, mut model) = (Arguments::default(), Arguments::default());
+        arguments.read(self, positional, Some(named))?;
+        model.read(self, &models.0, Some(&models.1))?;
+        arguments.rules = model.rules;
         let Called { output, exprs } = arguments.call(py, self)?;
         let exprs = exprs.into_iter().map(|expr| Bound::new(py, PyExpr(expr)));
         let exprs = exprs.collect::<PyResult<Vec<_>>>()?;
@@ -724,7 +764,7 @@ impl Fused {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<String> {
         let mut arguments = Arguments::default();
-        arguments.read(positional, named)?;
+        arguments.read(self, positional, named)?;
         if !arguments.has_exprs
             && let Some(traced) = self.traced(py, &mut arguments)?
         {

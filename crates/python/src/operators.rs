@@ -12,11 +12,16 @@ use crate::functions;
 use crate::number;
 use crate::once::Once;
 use crate::row;
+use crate::rules;
 use crate::tensor::PyTensor;
 
 fn call<'a, 'py>(operands: &[&'a Bound<'py, PyAny>]) -> Call<'a, 'py> {
     let positional = operands.iter().copied().collect();
     Call { py: operands[0].py(), positional, named: Default::default(), method: true }
+}
+
+fn unary<'py>(op: Op, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    rules::operator(op.name(), &[x]).unwrap_or_else(|| row::function(op, &mut call(&[x])))
 }
 
 /// Returns `NotImplemented` if an operand is not supported; Python then tries the other operand's method.
@@ -25,6 +30,9 @@ fn answer<'py>(py: Python<'py>, answer: Option<Bound<'py, PyAny>>) -> Bound<'py,
 }
 
 fn binary<'py>(op: Op, a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(result) = rules::operator(op.name(), &[a, b]) {
+        return result;
+    }
     let result = row::operator(op, a, b).map(|result| answer(a.py(), result));
     result.or_else(|error| later(op.name(), a, b, error))
 }
@@ -60,6 +68,9 @@ fn power<'py>(
 
 /// A matrix product; numbers have none, as in PyTorch.
 fn matmul<'py>(a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(result) = rules::operator("matmul", &[a, b]) {
+        return result;
+    }
     if number::extract(a)?.or(number::extract(b)?).is_some() {
         return Ok(answer(a.py(), None));
     }
@@ -85,7 +96,7 @@ macro_rules! operators {
         #[pymethods]
         impl $class {
             $(fn $unary<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-                row::function(Op::$of, &mut call(&[slf.as_any()]))
+                unary(Op::$of, slf)
             })*
 
             $(fn $binary<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

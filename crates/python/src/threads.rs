@@ -145,3 +145,10 @@ pub(crate) fn set_num_threads(py: Python<'_>, threads: usize) {
 pub(crate) fn get_num_threads() -> usize {
     zerostride::num_threads()
 }
+
+/// Prints what computes in this process: the version, the instruction set, whether formulas become machine
+/// code, and the threads.
+#[pyfunction]
+pub(crate) fn show_config(py: Python<'_>) -> PyResult<()> {
+    py.import("sys")?.getattr("stdout")?.call_method1("write", (zerostride::show_config(),)).map(drop)
+}

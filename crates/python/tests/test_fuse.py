@@ -9,7 +9,7 @@ import pytest
 import zerostride as zs
 
 
-@zs.fuse
+@zs.fuse(rules="torch")
 def standardised(x, eps=1e-5):
     """(x - mean) / std"""
     return (x - x.mean(0, keepdim=True)) / (x.std(0, keepdim=True) + eps)
@@ -151,7 +151,7 @@ def test_the_stretched_array_never_exists():
         (lambda a: [1, 2][a], "as an integer"),
         (lambda a: zs.cat([a, a]), "cat() needs the elements of a, which a traced function does not know yet: return the parts"),
         (lambda a: zs.cumsum(a * 2, 0), "cumsum() needs the elements of a * 2, which a traced function does not know yet: call it outside"),
-        (lambda a: np.cumsum(a, 0), "numpy.cumsum is computed by NumPy on elements"),
+        (lambda a: np.cumsum(a, 0), "cumsum() needs the elements of a"),
         (lambda a: zs.diff(a), "x[1:] - x[:-1]"),
         (lambda a: a[[0, 2]], "an index tensor picks elements of a, which a traced function does not know yet: index outside"),
         (lambda a: a.exp()[np.array([True, False, True])], "picks elements of exp(a)"),

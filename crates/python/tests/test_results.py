@@ -49,7 +49,7 @@ def like(found, wanted):
 FORMS = {
     "named": lambda x: Named(x + 1, x.sum()),
     "typed": lambda x: Pair(high=x.amax(), low=x.amin()),
-    "torch's": lambda x: x.max(1),
+    "torch's": lambda x: zs.max(x, 1),
     "tuple": lambda x: Items([x, x * 2]),
     "list": lambda x: Row([x * 2, [x]]),
     "dict": lambda x: Table(a=x * 2),
@@ -218,12 +218,12 @@ def test_an_array_in_a_file_answers_with_its_elements(tmp_path):
     "function",
     [
         np.linalg.norm, np.median, np.percentile, np.histogram, np.fft.fft, np.convolve, np.pad, np.gradient, np.interp, np.cov,
-        np.modf, np.divmod, np.add.accumulate, np.add.outer, np.add.at, np.add.reduceat, np.spacing, np.allclose, np.array_equal, np.unique,
+        np.modf, np.frexp, np.add.accumulate, np.add.outer, np.add.at, np.add.reduceat, np.spacing, np.allclose, np.array_equal, np.unique,
     ],
 )  # fmt: skip
 def test_a_numpy_function_without_a_counterpart_is_a_trace_error(function):
     arguments = {
-        "percentile": (50,), "convolve": ([1, 2],), "pad": (1,), "interp": ([0, 1], [0, 1]), "outer": (X,), "divmod": (2,), "at": (0, 1),
+        "percentile": (50,), "convolve": ([1, 2],), "pad": (1,), "interp": ([0, 1], [0, 1]), "outer": (X,), "at": (0, 1),
         "reduceat": ([0, 1],), "allclose": (X[0],), "array_equal": (X[0],),
     }  # fmt: skip
 

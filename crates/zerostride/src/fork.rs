@@ -68,8 +68,9 @@ pub(crate) enum Guarded {
     Waits,
     /// The start of the pool of threads.
     Threads,
-    /// The plans that are kept.
+    /// The plans and the codes that are kept.
     Plans,
+    Codes,
     /// The warnings given so far, the hook for warnings, and the policy of the process.
     Warned,
     Hook,

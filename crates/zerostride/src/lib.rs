@@ -113,4 +113,4 @@ pub use interrupt::{Waiter, interruptible, set_waiter};
 pub use memory::pool;
 pub use plan::{Plan, Template};
 pub use tensor::{Lent, Literal, Scope, Tensor, broadcast_tensors, scope};
-pub use threads::{Team, check_environment, num_threads, on_team, set_num_threads};
+pub use threads::{Team, check_environment, num_threads, on_team, set_num_threads, show_config};

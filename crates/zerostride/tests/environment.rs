@@ -14,6 +14,7 @@ fn with(variable: &str, value: &str, test: &str) -> Output {
         .args([test, "--exact", "--ignored", "--nocapture"])
         .env_remove("ZEROSTRIDE_ISA")
         .env_remove("ZEROSTRIDE_PROCESSOR")
+        .env_remove("ZEROSTRIDE_CODE")
         .env_remove("RAYON_NUM_THREADS")
         .env(variable, value)
         .output()
@@ -31,6 +32,9 @@ fn a_variable_that_cannot_be_followed_is_told_of() {
         ("ZEROSTRIDE_PROCESSOR", "zen", ""),
         ("ZEROSTRIDE_PROCESSOR", "zen9", "set it to one of generic, zen, zen5"),
         ("ZEROSTRIDE_PROCESSOR", "", "set it to one of generic, zen, zen5"),
+        ("ZEROSTRIDE_CODE", "printed", ""),
+        ("ZEROSTRIDE_CODE", "portable", ""),
+        ("ZEROSTRIDE_CODE", "fast", "set it to one of printed, portable"),
         ("RAYON_NUM_THREADS", "", ""),
         ("RAYON_NUM_THREADS", "0", ""),
         ("RAYON_NUM_THREADS", "-1", ""),

@@ -1,4 +1,4 @@
-//! Owns `zs info FILE...`. It does not know formats (the engine's `io`).
+//! Owns `zs info [FILE]...`. It does not know formats (the engine's `io`).
 
 use std::io::Write;
 use std::path::Path;
@@ -13,6 +13,9 @@ use crate::{bytes, report, terminal};
 pub(crate) fn info(args: &InfoArgs) -> Result<ExitCode> {
     let mut status = ExitCode::SUCCESS;
     let mut out = terminal::stdout();
+    if args.files.is_empty() {
+        out.write_all(zerostride::show_config().as_bytes())?;
+    }
     for path in &args.files {
         match describe(path) {
             Ok(text) => out.write_all(text.as_bytes())?,

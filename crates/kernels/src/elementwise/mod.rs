@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use ::half::{bf16, f16};
 use bytemuck::{cast_slice, cast_slice_mut};
 use num_complex::{Complex32, Complex64};
-use zerostride_ops::{DType, Element, Op};
+use zerostride_ops::{Category, DType, Element, Op};
 
 pub use strided::{Strided, StridedKernel, strided_kernel};
 
@@ -26,6 +26,11 @@ use crate::isa::{self, Task};
 pub enum Fault {
     /// An integer was divided by zero.
     ZeroDivision,
+}
+
+/// Whether the kernel of an operation can end in a [`Fault`].
+pub fn may_fault(op: Op, compute: DType) -> bool {
+    compute.category() == Category::Int && integer::divides(op)
 }
 
 /// A kernel: reads one contiguous tile for each operand, writes one tile.

@@ -1,6 +1,7 @@
 //! Owns the lane: the few operations on "one register of floats" that the mathematical functions are written
 //! in. The one-element lane is `f32` and `f64` themselves (`scalar`); there is one module for the registers
-//! of each instruction set, and lanes of several registers (`group`).
+//! of each instruction set, lanes of several registers (`group`), and the lane that computes nothing but
+//! writes down what it is asked (`record`).
 //!
 //! Every operation here is exact or correctly rounded, so a function written in them gives the same bits on
 //! every lane, and a new lane is a matter of speed alone. The only horizontal operations are transposed

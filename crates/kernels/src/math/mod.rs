@@ -1,11 +1,12 @@
 //! Owns the mathematical functions: each is written once, over the [`Lane`](crate::lane::Lane) trait, so that
 //! one element and a whole register get the same bits.
 //!
-//! A function is branch-free: both sides of a case distinction are computed and one is selected. Loops are
-//! `for` loops: a closure that holds instructions is a function of its own, which lacks its caller's
-//! instruction set. What differs between `f32` and `f64` is data (polynomials, split constants) behind a
-//! trait of the element type, such as [`ExpConstants`](exp::ExpConstants). Bodies are shared where the
-//! double-word arithmetic of [`dw`] makes both accurate.
+//! A function is branch-free: both sides of a case distinction are computed and one is selected, or the rare
+//! one is computed where some element asks for it ([`rare!`](crate::lane::rare)). Loops are `for` loops: a
+//! closure that holds instructions is a function of its own, which lacks its caller's instruction set. What
+//! differs between `f32` and `f64` is data (polynomials, split constants) behind a trait of the element type,
+//! such as [`ExpConstants`](exp::ExpConstants). Bodies are shared where the double-word arithmetic of [`dw`]
+//! makes both accurate.
 //!
 //! Deliberately unknown here: tensors, integers, f16 and bf16 (callers convert), and which operation uses
 //! which function.

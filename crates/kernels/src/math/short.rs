@@ -82,7 +82,8 @@ const ASIN: [f64; 9] = [
     0.001715585012210244,
     0.03315849463816746,
 ];
-/// erfinv(x) / x as a polynomial in w - 3 for w = -log(1 - x²) to 6, and in √w - 13/4 for all others of `f32`.
+/// erfinv(x) / x as a polynomial in w - 3 for w = -log(1 - x²) to 6, and in √w - 13/4 for all others of
+/// `f32`.
 const ERFINV: [f64; 17] = [
     1.6235420064638724,
     0.24163040416174164,

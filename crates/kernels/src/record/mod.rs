@@ -125,6 +125,19 @@ pub fn record_scalar(code: &mut Builder, scalar: Scalar, dtype: DType) -> Record
 /// # Panics
 /// If there are fewer operands than the operation has.
 pub fn record(code: &mut Builder, op: Op, compute: DType, operands: &[Recorded]) -> Option<Recorded> {
+    if let (Op::Where, &[condition, yes, no]) = (op, operands)
+        && compute != DType::Bool
+    {
+        // Most conditions are bools that became numbers.
+        let mask = record_cast(code, compute, DType::Bool, condition).re();
+        let mut select = |yes, no| code.select(mask, yes, no);
+        return Some(match (yes, no) {
+            (Recorded::Complex(re, im), Recorded::Complex(other_re, other_im)) => {
+                Recorded::Complex(select(re, other_re), select(im, other_im))
+            }
+            _ => Recorded::Real(select(yes.re(), no.re())),
+        });
+    }
     match compute {
         DType::F16 | DType::BF16 => half(code, op, compute, operands),
         DType::F32 => on_lanes(code, || dispatch::float(op, Floats::<f32>::new(operands))),

@@ -6,7 +6,7 @@ from contextlib import ContextDecorator
 from os import PathLike
 from pathlib import Path
 from types import EllipsisType, ModuleType
-from typing import Any, NamedTuple, ParamSpec, Self, SupportsIndex, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, ParamSpec, Self, SupportsIndex, TypeAlias, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -970,12 +970,23 @@ def explain(*operands: Any, lang: str = "en", op: str | None = None, in_place: b
 class Fused:
     """A function that runs in one pass over its operands; made by ``fuse``."""
 
+    @property
+    def rules(self) -> Literal["numpy", "torch"] | None:
+        """Whose rules methods and operators follow inside; ``None`` if the operands decide."""
     def __call__(self, *arguments: Any, **named: Any) -> Any: ...
     def plan(self, *arguments: Any, **named: Any) -> str:
         """What a call with these arguments will do: passes over memory, operations, bytes, scratch memory."""
 
-def fuse(function: Callable[_Parameters, _Returned]) -> Callable[_Parameters, _Returned]:
-    """Makes a function of arrays run in one pass, without intermediate arrays."""
+@overload
+def fuse(
+    function: Callable[_Parameters, _Returned], rules: Literal["numpy", "torch"] | None = None
+) -> Callable[_Parameters, _Returned]:
+    """Makes a function of arrays run in one pass, without intermediate arrays, by NumPy's or PyTorch's ``rules``."""
+
+@overload
+def fuse(
+    function: None = None, rules: Literal["numpy", "torch"] | None = None
+) -> Callable[[Callable[_Parameters, _Returned]], Callable[_Parameters, _Returned]]: ...
 
 def grad(function: Callable[..., Any], argnums: builtins.int | Sequence[builtins.int] = 0) -> Callable[..., Any]:
     """The function that returns the gradient of a function of arrays, with respect to one positional argument or several."""
@@ -1046,6 +1057,10 @@ def set_num_threads(threads: builtins.int) -> None:
 
 def get_num_threads() -> builtins.int:
     """How many threads work on one evaluation."""
+
+def show_config() -> None:
+    """Prints what computes in this process: the version, the instruction set, whether formulas become machine code, and
+    the threads."""
 
 
 def abs(input: _Operand, *, out: Any = None) -> Tensor:

@@ -42,7 +42,7 @@ def _compiled(program):
         found = tuple(_kept(values[number], kept) if dropped else values[number] for number in results)
         return found if len(found) > 1 else found[0]
 
-    return fuse(piece), is_own
+    return fuse(piece, rules="torch"), is_own
 
 
 def _kept(value, kept):

@@ -37,6 +37,10 @@ def call(function, positional, named):
         arrays[tensor.data_ptr()] = argument
         return tensor
 
+    def model(argument):
+        return argument._meta if isinstance(argument, da.Array) else argument
+
+    models = tuple(map(model, positional)), {name: model(argument) for name, argument in named.items()}
     positional = tuple(map(placeholder, positional))
     named = {name: placeholder(argument) for name, argument in named.items()}
 
@@ -45,7 +49,7 @@ def call(function, positional, named):
         made = [lowering.array(expr) for expr in exprs]
         return made, [arrays.get(array.data_ptr(), array) if isinstance(array, zs.Tensor) else array for array in given]
 
-    return function._traced(results, positional, named)
+    return function._traced(results, positional, named, models)
 
 
 def _placeholder(array):

@@ -129,4 +129,4 @@ def _fits(value, target):
 
 @functools.lru_cache(maxsize=256)
 def _compiled(expression, names):
-    return fuse(Formula(expression, names).function())
+    return fuse(Formula(expression, names).function(), rules="torch")

@@ -19,10 +19,10 @@ class Fused(_zerostride.Fused):
             found = getattr(found, name, None)
         if found is self and self.__module__ != "__main__":
             return self.__qualname__
-        return fuse, (self.__wrapped__,)
+        return fuse, (self.__wrapped__, self.rules)
 
 
-def fuse(function):
+def fuse(function=None, rules=None):
     """Makes a function of arrays run in one pass, without intermediate arrays.
 
     The function is traced once for each signature: it is called with placeholders that have a shape and dtype, and what it
@@ -35,6 +35,11 @@ def fuse(function):
     them is, else JAX's, else zerostride's, else NumPy's. An argument that is returned is returned as it is. Results of
     ``dask.array`` arguments are lazy, and computed block by block.
 
+    A function that is handed NumPy arrays only, beside numbers, computes what it computes when NumPy runs it: methods and
+    operators of the arrays have NumPy's defaults and NumPy's promotion. If one of the arguments is an array of torch's, JAX's
+    or zerostride's, they have PyTorch's. ``rules``, which is ``"numpy"`` or ``"torch"``, asks for either. Functions called by
+    name keep the rules of their library: ``zs.std(a)`` divides by ``n - 1``, and ``np.std(a)`` by ``n``.
+
     >>> import zerostride as zs
     >>> @zs.fuse
     ... def distances(a, b):
@@ -43,8 +48,16 @@ def fuse(function):
     tensor([[2., 2.],
             [2., 2.],
             [2., 2.]])
+    >>> import numpy as np
+    >>> a = np.array([1, 2, 3], np.int32)
+    >>> zs.fuse(lambda a: a / 2)(a)
+    array([0.5, 1. , 1.5])
+    >>> zs.fuse(lambda a: a / 2, rules="torch")(a)
+    array([0.5, 1. , 1.5], dtype=float32)
     """
-    return functools.update_wrapper(Fused(function), function)
+    if function is None:
+        return functools.partial(fuse, rules=rules)
+    return functools.update_wrapper(Fused(function, rules=rules), function)
 
 
 fuse.__pandas_udf__ = Engine

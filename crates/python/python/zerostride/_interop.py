@@ -12,7 +12,7 @@ import inspect
 import sys
 
 from . import _zerostride as zs
-from . import _dask, array_api
+from . import _dask, _lazy, array_api
 
 # NumPy's ufuncs whose names differ from those in the table of operations.
 _UFUNCS = {
@@ -97,7 +97,36 @@ def _nanmean(a, axis=None, dtype=None, *, keepdims=False):
 
 
 def _clip(a, a_min=None, a_max=None, *, min=None, max=None):
-    return zs.clamp(a, a_min if min is None else min, a_max if max is None else max)
+    import numpy
+
+    min, max = a_min if min is None else min, a_max if max is None else max
+    if a.dtype.kind in "iu":
+        # Python's integers that the dtype does not have may limit nothing.
+        info = numpy.iinfo(a.dtype)
+        min = None if type(min) is int and min <= info.min else min
+        max = None if type(max) is int and max >= info.max else max
+    if min is None and max is None:
+        return a
+    given = [operand for operand in (a, min, max) if operand is not None]
+    dtype = _promoted(lambda *seen: numpy.result_type(*(one(0) if isinstance(one, type) else one for one in seen)), *given)
+    return zs.clamp(*(one if one is None or dtype is None else _cast(one, dtype) for one in (a, min, max)))
+
+
+def _round(a, decimals=0):
+    if a.dtype.is_complex:
+        return zs.complex(zs.round(zs.real(a), decimals=decimals), zs.round(zs.imag(a), decimals=decimals))
+    if a.dtype.is_floating_point or (a.dtype is zs.bool and decimals):
+        return zs.round(a, decimals=decimals)
+    if a.dtype is zs.bool:
+        return a.to(zs.float16)
+    return zs.round(a) if decimals >= 0 else zs.round(a.double(), decimals=decimals).to(a.dtype)
+
+
+def _place(function):
+    def place(a, axis=None, *, keepdims=False):
+        return function(a.to(zs.uint8) if a.dtype is zs.bool else a, axis, keepdim=keepdims)
+
+    return place
 
 
 def _where(condition, x, y):
@@ -163,6 +192,38 @@ def _kron(a, b):
     return _multiplied(product, a, b)
 
 
+def _angle(z):
+    import numpy
+
+    return zs.angle(z) if z.dtype.is_complex else numpy.arctan2(0, z)
+
+
+def _result_type(*operands):
+    import numpy
+
+    dtypes = (operand.dtype if isinstance(operand, (zs.Tensor, zs.Expr)) else operand for operand in operands)
+    return numpy.result_type(*(numpy.dtype(one) if isinstance(one, zs.dtype) else one for one in dtypes))
+
+
+def _running(function):
+    def running(a, axis=None, dtype=None):
+        return function(a.reshape(-1) if axis is None else a, axis=axis or 0, dtype=dtype)
+
+    return running
+
+
+def _ptp(a, axis=None, *, keepdims=False):
+    return zs.sub(*(_over(function, a, axis, keepdims) for function in (zs.amax, zs.amin)))
+
+
+def _diagonal(a, offset=0, axis1=0, axis2=1):
+    return zs.diagonal(a, offset, axis1, axis2)
+
+
+def _trace(a, offset=0, axis1=0, axis2=1, dtype=None):
+    return array_api.sum(_diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
+
+
 def _for_opt_einsum(product):
     """PyTorch's function, which opt_einsum finds by its name in the package of an array and calls for NumPy's:
     what it refuses promotes if called from there. xarray's `dot` and `weighted` call it so, with masks and
@@ -194,12 +255,14 @@ _OWN = {
     "nanprod": _nan_total(array_api.prod, 1), "nanmax": _nan_extreme(zs.amax, float("-inf")),
     "nanmin": _nan_extreme(zs.amin, float("inf")), "nanmean": _nanmean, "clip": _clip, "where": _where,
     "amax": array_api.max, "amin": array_api.min, "concatenate": array_api.concat, "copy": lambda a: zs.clone(a),
-    "round": lambda a, decimals=0: zs.round(a, decimals=decimals), "transpose": lambda a, axes=None: a.T if axes is None else a.permute(axes),
+    "round": _round, "argmax": _place(zs.argmax), "argmin": _place(zs.argmin), "transpose": lambda a, axes=None: a.T if axes is None else a.permute(axes),
     "ravel": lambda a: zs.reshape(a, -1), "squeeze": lambda a, axis=None: zs.squeeze(a) if axis is None else array_api.squeeze(a, axis),
-    "swapaxes": zs.swapaxes, "angle": lambda z: zs.angle(z), "sinc": lambda x: zs.sinc(x), "i0": lambda x: zs.i0(x),
+    "swapaxes": zs.swapaxes, "angle": _angle, "result_type": _result_type, "sinc": lambda x: zs.sinc(_averaged(x, None)), "i0": lambda x: zs.i0(_averaged(x, None)),
     "nan_to_num": zs.nan_to_num, "isclose": zs.isclose, "hstack": zs.hstack, "vstack": zs.vstack, "dstack": zs.dstack,
     "einsum": _einsum, "tensordot": _tensordot, "dot": _dot, "inner": _inner, "outer": _outer, "vdot": _vdot, "kron": _kron, "argwhere": zs.argwhere, "shape": lambda a: a.shape, "ndim": lambda a: a.ndim,
-    "size": lambda a, axis=None: a.numel() if axis is None else a.shape[axis],
+    "size": lambda a, axis=None: a.numel() if axis is None else a.shape[axis], "cumsum": _running(array_api.cumulative_sum),
+    "take": lambda a, indices, axis=None: array_api.take(a.reshape(-1) if axis is None else a, indices, axis=axis or 0),
+    "cumprod": _running(array_api.cumulative_prod), "ptp": _ptp, "trace": _trace, "diagonal": _diagonal,
 }  # fmt: skip
 _OWN["around"] = _OWN["round"]
 
@@ -222,14 +285,42 @@ def _promoted(rule, *operands):
 
 
 def _cast(operand, dtype):
-    """An operand converted to a NumPy dtype; bare numbers take the other operands' dtype anyway."""
+    """An operand converted to a NumPy dtype. A bare number takes the other operands' dtype anyway, and is only rounded to it."""
     import numpy
 
     if type(operand) in (int, float, complex):
-        return operand
-    if isinstance(operand, (zs.Tensor, zs.Expr)):
-        return operand if operand.dtype == dtype else operand.to(dtype)
-    return numpy.asarray(operand, dtype)
+        with numpy.errstate(all="ignore"):
+            rounded = numpy.dtype(dtype).type(operand).item()
+        is_large = type(operand) is int and operand.bit_length() > 63
+        return rounded if is_large or rounded != operand else operand
+    traced, wanted = zs._traced(operand if hasattr(operand, "dtype") else numpy.asarray(operand)), _own_dtype(dtype)
+    return traced if traced.dtype is wanted else zs.astype(traced, wanted)
+
+
+@functools.cache
+def _own_dtype(dtype):
+    """The dtype of tensors that is NumPy's; NumPy's itself if there is none."""
+    import numpy
+
+    return getattr(zs, numpy.dtype(dtype).name, dtype)
+
+
+def _divided(own, a, b):
+    """An integer divided by 0 is 0 in NumPy; elsewhere an error."""
+    if type(b) is int:
+        if b != 0:
+            return own(a, b)
+        b = zs.zeros((), dtype=a.dtype)
+    is_zero = zs.eq(b, 0)
+    return zs.where(is_zero, 0, own(a, zs.where(is_zero, 1, b)))
+
+
+def _made_unsigned(*operands):
+    """Integers with and without a sign that are to be compared, of the widest dtype: if one is negative, both are replaced
+    by such as compare alike."""
+    (signed,) = (operand for operand in operands if operand.dtype == zs.int64)
+    is_negative = zs.lt(signed, 0)
+    return [_cast(zs.where(is_negative, int(operand is not signed), operand), "uint64") for operand in operands]
 
 
 def _own_ufunc(ufunc, method, inputs, keywords):
@@ -250,9 +341,30 @@ def _own_ufunc(ufunc, method, inputs, keywords):
     if name in _PRODUCTS and dtype is None:
         return _multiplied(own, *inputs)
     dtypes = _promoted(lambda *seen: ufunc.resolve_dtypes((*seen, None), **wanted), *inputs)
+    if name == "absolute" and dtypes == (bool, bool):
+        return inputs[0]
     if dtypes is None:
         return own(*inputs)
-    return _cast(own(*map(_cast, inputs, dtypes)), dtypes[-1])
+    operands = []
+    for operand, dtype in zip(inputs, dtypes, strict=False):
+        try:
+            operands.append(_cast(operand, dtype))
+        except OverflowError:
+            if dtypes[-1] != bool:
+                raise
+            # A comparison with an integer that the other's dtype does not have.
+            operands.append(float("inf") if operand > 0 else float("-inf"))
+    kinds = {dtype.kind for dtype in dtypes[:-1]}
+    if kinds == {"i", "u"}:
+        operands = _made_unsigned(*operands)
+    elif kinds <= {"i", "u"} and name in ("floor_divide", "remainder"):
+        own = functools.partial(_divided, own)
+    elif kinds <= {"i", "u"} and name == "pow" and not isinstance(inputs[1], zs.Expr) and (numpy.asarray(inputs[1]) < 0).any():
+        raise ValueError("Integers to negative integer powers are not allowed.")
+    return _cast(own(*operands), dtypes[-1])
+
+
+_signature = functools.cache(inspect.signature)
 
 
 def _own_function(function, arguments, keywords):
@@ -264,7 +376,7 @@ def _own_function(function, arguments, keywords):
     own = _OWN.get(name) or vars(array_api).get(name)
     if own is None or getattr(numpy, name, None) is not function:
         return NotImplemented
-    signature = inspect.signature(function)
+    signature = _signature(function)
     positional, named = [], {}
     for word, value in signature.bind(*arguments, **keywords).arguments.items():
         parameter = signature.parameters[word]
@@ -274,10 +386,10 @@ def _own_function(function, arguments, keywords):
             named |= value
         elif parameter.default is parameter.empty:
             positional.append(value)
-        elif value is not parameter.default and value is not None:
+        elif value is not parameter.default and value is not None and not (word == "where" and value is True):
             named[word] = value if word != "dtype" or isinstance(value, zs.dtype) else numpy.dtype(value)
     try:
-        inspect.signature(own).bind(*positional, **named)
+        _signature(own).bind(*positional, **named)
     except TypeError:
         return NotImplemented
     return own(*positional, **named)
@@ -361,12 +473,14 @@ def _array_ufunc(self, ufunc, method, *inputs, out=(), **keywords):
 
     name = ufunc.__name__
     plain = method == "__call__" and not out and not keywords
+    if plain and name == "divmod" and _is_elsewhere(inputs):
+        return numpy.floor_divide(*inputs), numpy.remainder(*inputs)
     foreign = isinstance(inputs[0], (numpy.ndarray, numpy.generic)) and inputs[0].dtype.char in _DTYPES
-    if plain and foreign and name in _OPERATORS:
+    if plain and foreign and name in _OPERATORS and not (zs._are_numpys() and _is_elsewhere(inputs)):
         return getattr(zs, _UFUNCS.get(name, name))(*inputs)
     keywords |= {"out": out} if out else {}
     if _is_elsewhere((*inputs, *out)):
-        result = _own_ufunc(ufunc, method, inputs, keywords)
+        result = zs._by_torchs_rules(_own_ufunc, ufunc, method, inputs, keywords)
         if result is not NotImplemented:
             return result
     elif method == "__call__" and ufunc.signature is None:
@@ -384,9 +498,10 @@ def _has_fields(dtype):
 def _array_function(self, function, types, arguments, keywords):
     """NumPy's functions on tensors and traced arrays."""
     if _is_elsewhere((arguments, keywords)):
-        result = _own_function(function, arguments, keywords)
+        result = zs._by_torchs_rules(_own_function, function, arguments, keywords)
         if result is not NotImplemented:
-            return result
+            # What only has the form of an array, as `zeros_like`, has elements, and remains NumPy's.
+            return result.numpy() if isinstance(result, zs.Tensor) and zs._are_numpys() else result
     elif function.__name__ in _BROADCASTING:
         _report(function.__name__, arguments)
     elif function.__name__.endswith("_like") and _has_fields(keywords.get("dtype")):
@@ -395,6 +510,83 @@ def _array_function(self, function, types, arguments, keywords):
     elif function.__name__ in _AS_ARRAY and not isinstance(arguments[0], zs.Tensor):
         return zs.asarray(function(*arguments, **keywords))
     return _in_numpy(f"{function.__module__}.{function.__name__}", function, arguments, keywords)
+
+
+def operator(name, *operands):
+    """Python's operator on traced arrays by NumPy's rules: its ufunc."""
+    import numpy
+
+    if name == "pow" and type(operands[1]) is int and operands[1] == 2:
+        return numpy.square(operands[0])
+    ufunc = getattr(numpy, _lazy.UFUNCS.get(name, name))
+    result = _own_ufunc(ufunc, "__call__", operands, {})
+    return ufunc(*operands) if result is NotImplemented else result
+
+
+def _in_place(name):
+    """Python's in-place operator on a traced array, which makes a new one: of the same dtype and shape by NumPy's rules."""
+
+    def operated(self, other):
+        import numpy
+
+        if not zs._are_numpys():
+            return NotImplemented
+        result = zs._by_torchs_rules(operator, name, self, other)
+        ufunc = getattr(numpy, _lazy.UFUNCS.get(name, name))
+        # An error if NumPy does not write such a result to such an array.
+        _promoted(lambda *seen: ufunc.resolve_dtypes((*seen, seen[0])), self, other)
+        if result.shape != self.shape:
+            raise ValueError(f"non-broadcastable output operand with shape {self.shape} doesn't match the broadcast shape {result.shape}")
+        return _cast(result, self.dtype)
+
+    return operated
+
+
+# Python's in-place operators, and the operations that they are.
+_IN_PLACE = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "pow": "pow",
+    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
+    "matmul": "matmul",
+}  # fmt: skip
+
+
+def _divmod(a, b):
+    import numpy
+
+    return numpy.divmod(a, b) if zs._are_numpys() else NotImplemented
+
+
+def _of_numpys_array(self, name):
+    """A method that NumPy's arrays have and tensors do not."""
+    found = method(name) if zs._are_numpys() and not name.startswith("_") else None
+    if found is None:
+        raise AttributeError(f"a traced array has no attribute {name!r}", name=name, obj=self)
+    return functools.partial(found, self)
+
+
+@functools.cache
+def method(name):
+    """The method of NumPy's arrays of that name, on traced ones; ``None`` if they have none that is NumPy's function."""
+    import numpy
+
+    function = getattr(numpy, name, None) if hasattr(numpy.ndarray, name) else None
+    own = _OWN.get(name) or vars(array_api).get(name)
+
+    def reduced(a, *axis, **options):
+        """Without NumPy's binding of arguments, which takes longer than all else."""
+        is_plain = len(axis) < 2 and options.keys() <= ({"keepdims"} if axis else {"axis", "keepdims"})
+        return own(a, **({"axis": axis[0]} if axis else {}), **options) if is_plain else function(a, *axis, **options)
+
+    match name:
+        case "sum" | "prod" | "mean" | "std" | "var" | "max" | "min" | "all" | "any" | "argmax" | "argmin":
+            return reduced
+        case "reshape" | "transpose":
+            return lambda a, *sizes, **options: function(a, *(sizes if len(sizes) < 2 else [sizes]), **options)
+        case "conj" | "conjugate":
+            return lambda a: function(a) if a.dtype.is_complex else a
+        case "flatten":
+            return numpy.ravel
+    return function
 
 
 def _array_wrap(self, array, context=None, return_scalar=False):
@@ -578,6 +770,10 @@ def install():
     zs.dtype.kind = property(_kind)
     zs.dtype.__getattr__ = _of_numpy_dtype
     zs.dtype.type = property(lambda self: _numpy_dtype(self).type)
+    zs.Expr.__divmod__, zs.Expr.__rdivmod__ = _divmod, lambda self, other: _divmod(other, self)
+    zs.Expr.__getattr__ = _of_numpys_array
+    for name, operation in _IN_PLACE.items():
+        setattr(zs.Expr, f"__i{name}__", _in_place(operation))
     zs.Expr.__torch_function__ = classmethod(_torch_function)
     for name, member in vars(zs.Tensor).items():
         # Without an in-place method Python's in-place operators compute a new value. Only tensors have

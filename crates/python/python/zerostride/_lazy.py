@@ -9,10 +9,10 @@ from ._zerostride import Tensor
 _ELSEWHERE = {"zarr", "h5py", "h5netcdf", "netCDF4", "tensorstore", "cubed"}
 
 # The operators whose ufuncs in NumPy, which dask takes, have other names.
-_UFUNCS = {
+UFUNCS = {
     "sub": "subtract", "mul": "multiply", "div": "divide", "pow": "power", "eq": "equal", "ne": "not_equal", "lt": "less",
     "le": "less_equal", "gt": "greater", "ge": "greater_equal", "bitwise_left_shift": "left_shift",
-    "bitwise_right_shift": "right_shift",
+    "bitwise_right_shift": "right_shift", "neg": "negative",
 }  # fmt: skip
 
 
@@ -30,7 +30,7 @@ def later(name, a, b):
         return None
     import numpy
 
-    return getattr(numpy, _UFUNCS.get(name, name))(a, b)
+    return getattr(numpy, UFUNCS.get(name, name))(a, b)
 
 
 def loaded(array):

@@ -20,7 +20,9 @@ class Engine:
         """A function of a column (`axis` 0) or a row, as an array; of the results one series, or a frame."""
         import numpy
 
-        fused, is_raw = decorator(func), isinstance(data, numpy.ndarray)
+        is_raw = isinstance(data, numpy.ndarray)
+        # The columns and rows of a frame divide by `n - 1` in `std` and `var`, as torch's tensors do.
+        fused = decorator(func, getattr(func, "rules", None) or (None if is_raw else "torch"))
         by_column = axis in (0, "index")
         if is_raw or not by_column:
             values = numpy.asarray(data)

@@ -15,7 +15,7 @@ use std::error::Error as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use zerostride_kernels::{Isa, Tuning};
+use zerostride_kernels::{Isa, Printing, Tuning};
 use zerostride_shape::ErrorClass;
 
 use crate::fork::{self, Guarded, Lock, OnceLock};
@@ -83,7 +83,8 @@ fn asked() -> Option<usize> {
 ///
 /// # Errors
 /// `ZEROSTRIDE_ISA` names an instruction set that does not exist or that this processor lacks,
-/// `ZEROSTRIDE_PROCESSOR` a family of processors that is not known, or RAYON_NUM_THREADS is more than 1024.
+/// `ZEROSTRIDE_PROCESSOR` a family of processors that is not known, `ZEROSTRIDE_CODE` neither `printed` nor
+/// `portable`, or RAYON_NUM_THREADS is more than 1024.
 ///
 /// ```
 /// zerostride::check_environment()?;
@@ -102,8 +103,27 @@ pub fn check_environment() -> Result<()> {
     let supported = Isa::ALL.into_iter().filter(|isa| isa.is_supported());
     let message = too_many()
         .or_else(|| unknown("ZEROSTRIDE_ISA", supported.map(Isa::name).collect()))
-        .or_else(|| unknown("ZEROSTRIDE_PROCESSOR", Tuning::ALL.map(|row| row.name).to_vec()));
+        .or_else(|| unknown("ZEROSTRIDE_PROCESSOR", Tuning::ALL.map(|row| row.name).to_vec()))
+        .or_else(|| unknown("ZEROSTRIDE_CODE", Printing::NAMES.to_vec()));
     message.map_or(Ok(()), |message| Err(Error::Argument { class: ErrorClass::Value, message }))
+}
+
+/// What computes in this process, for people and reports of faults: the version, the instruction set and the
+/// processor's row of thresholds, whether formulas become machine code and why not, and the threads.
+///
+/// ```
+/// let text = zerostride::show_config();
+/// assert!(text.starts_with("zerostride   0.") && text.contains("\ncode         "));
+/// ```
+pub fn show_config() -> String {
+    format!(
+        "zerostride   {}\ninstructions {} ({})\ncode         {}\nthreads      {}\n",
+        env!("CARGO_PKG_VERSION"),
+        Isa::active(),
+        Tuning::active().name,
+        Printing::describe(),
+        num_threads()
+    )
 }
 
 /// Sets how many threads work on one evaluation; at least one does.

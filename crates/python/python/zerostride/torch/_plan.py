@@ -80,7 +80,7 @@ class Partition(_zerostride._Prepared):
         results = [numbers[node].number for node in outputs]
         orders = [_order(node.meta["val"]) for node in outputs]
         inverses = [None if order is None or _is_identity(order) else _inverse(order) for order in orders]
-        fused = _zerostride.Fused(_traced(steps, results, orders))
+        fused = _zerostride.Fused(_traced(steps, results, orders), rules="torch")
         doubtful = [number for number, node in enumerate(inputs) if _may_negate(node)]
         self = super().__new__(cls, fused, inverses, doubtful)
         self.inputs, self.outputs, self.fused = inputs, outputs, fused

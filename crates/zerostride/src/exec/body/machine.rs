@@ -3,7 +3,7 @@
 //! know how a program became stages (`program.rs`), nor where rows are in a tensor.
 
 use smallvec::SmallVec;
-use zerostride_kernels::{PackDim, Slot, Stores, pack};
+use zerostride_kernels::{Native, PackDim, Slot, Stores, pack};
 
 use super::program::{Compiled, LoadKind, Stage, StageInput, StageWork};
 use crate::Result;
@@ -43,6 +43,14 @@ impl<'a> Machine<'a> {
     ) -> Result<()> {
         let compiled = self.compiled;
         compiled.check(rows, len, feeds, sink);
+        if let Some(code) =
+            compiled.printable.as_ref().and_then(|printable| printable.code(rows, len, stores))
+        {
+            // SAFETY: the check above holds the rows of feeds and sink to `len` elements of the sizes that
+            // the program was compiled for.
+            unsafe { compiled.run_code(code, rows, len, feeds, sink) };
+            return Ok(());
+        }
         // Stages take turns on as many rows as their tiles have room for.
         let together = if compiled.is_direct() { rows } else { self.room / len.max(1) };
         assert!(together > 0 || rows == 0);
@@ -87,6 +95,39 @@ impl<'a> Machine<'a> {
 }
 
 impl Compiled {
+    /// Runs the program's code on some rows.
+    ///
+    /// # Safety
+    /// As [`Compiled::check`] has found.
+    unsafe fn run_code(
+        &self,
+        code: &Native,
+        rows: usize,
+        len: usize,
+        feeds: &[Feed<'_>],
+        sink: &mut Sink<'_>,
+    ) {
+        let number = |bytes: &[u8; 16]| (bytes.as_ptr().cast_mut(), 0);
+        let row = |slot: Slot| (slot.first, slot.step);
+        let operands = feeds.iter().map(|feed| row(feed.slot())).chain(self.numbers.iter().map(number));
+        let operands: SmallVec<[(*mut u8, isize); 8]> = operands.chain([row(sink.slot())]).collect();
+        let mut arguments: SmallVec<[*mut u8; 12]> = operands.iter().map(|(first, _)| *first).collect();
+        for (kind, item) in &self.loads {
+            if let LoadKind::Stepped(step) = kind {
+                arguments.push(std::ptr::without_provenance_mut((step * *item as isize) as usize));
+            }
+        }
+        for _ in 0..rows {
+            // SAFETY: the code is that of this program, whose loads and result have `len` elements in each
+            // row, or one that is read for all, and numbers have one. The result's elements are apart from
+            // all others or those of a contiguous load of the same size.
+            unsafe { code.call(arguments.as_ptr(), len) };
+            for (argument, (_, step)) in arguments.iter_mut().zip(&operands) {
+                *argument = argument.wrapping_offset(*step);
+            }
+        }
+    }
+
     /// # Panics
     /// If there is not a feed for each load, a feed or the sink has fewer rows or elements, or elements at
     /// other distances.

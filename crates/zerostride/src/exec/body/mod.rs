@@ -5,6 +5,7 @@ mod fold;
 #[allow(unsafe_code)]
 mod machine;
 mod matmul;
+mod native;
 mod pairwise;
 mod program;
 mod reduce;

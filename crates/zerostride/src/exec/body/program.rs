@@ -8,6 +8,7 @@ use zerostride_kernels::{
 };
 use zerostride_ops::DType;
 
+use super::native::Printable;
 use crate::plan::{Instruction, Program, Register};
 
 /// How a program reads a load.
@@ -63,6 +64,8 @@ pub(crate) struct Compiled {
     pub(in crate::exec) loads: Vec<(LoadKind, usize)>,
     /// Bytes of an element of the result.
     pub(in crate::exec) item: usize,
+    /// The same program as machine code, where it is worth that.
+    pub(in crate::exec) printable: Option<Box<Printable>>,
 }
 
 impl Compiled {
@@ -80,7 +83,8 @@ impl Compiled {
         builder.finish();
         let item = program.dtypes[program.result].item_size();
         let Builder { stages, numbers, tiles, .. } = builder;
-        Compiled { stages, numbers, tiles, loads, item }
+        let printable = Printable::new(program, kinds).map(Box::new);
+        Compiled { stages, numbers, tiles, loads, item, printable }
     }
 
     /// Whether elements go from the loads straight to the result.

@@ -1,0 +1,170 @@
+//! Owns programs as machine code: how they are recorded, when they are printed, and which codes are kept. It
+//! does not know where elements are (`machine.rs`).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use smallvec::SmallVec;
+use zerostride_code::{Builder, Read, Row, Type, Value, Write};
+use zerostride_kernels::{
+    Native, Printing, Recorded, Stores, may_fault, record, record_cast, record_load, record_store,
+    stored_type,
+};
+use zerostride_ops::{Category, DType, Op};
+
+use super::program::LoadKind;
+use crate::fork::{Guarded, Lock, OnceLock};
+use crate::plan::{Instruction, Program, Register};
+
+/// Elements that a program computes by its stages before it is printed, which takes as long as some tens of
+/// thousands of them.
+const WORTH_ELEMENTS: usize = 1 << 16;
+
+/// Elements of the shortest row that is worth a call: a code sets its registers up for each.
+const LEAST_ROW_ELEMENTS: usize = 64;
+
+/// Codes that are kept for programs to come.
+const MOST_CODES: usize = 1024;
+
+/// An instruction of a program, without the values of numbers: those are operands of the code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Line {
+    Load(usize),
+    Number,
+    Cast(Register),
+    Map(Op, DType, SmallVec<[Register; 4]>),
+}
+
+/// All that a code depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Source {
+    /// The dtypes of loads and how they are read.
+    loads: Vec<(DType, Read)>,
+    lines: Vec<(Line, DType)>,
+    result: Register,
+    write: Write,
+}
+
+/// A program that may become machine code.
+pub(in crate::exec) struct Printable {
+    source: Source,
+    /// Elements that were computed so far, at most [`WORTH_ELEMENTS`] and some.
+    computed: AtomicUsize,
+    cached: OnceLock<Option<Arc<Native>>>,
+    streaming: OnceLock<Option<Arc<Native>>>,
+}
+
+impl Printable {
+    /// The program, unless it is a single operation, whose chain is as fast, or has what no code has: complex
+    /// numbers in memory, and integers that are divided, of which a zero is an error.
+    pub(super) fn new(program: &Program, kinds: &[LoadKind]) -> Option<Printable> {
+        let is_work = |instruction: &&Instruction| match instruction {
+            Instruction::Load(_) | Instruction::Splat(_) => false,
+            Instruction::Cast(_) | Instruction::Map { .. } => true,
+        };
+        let is_known = |(instruction, dtype): (&Instruction, &DType)| {
+            let may_fault = match instruction {
+                Instruction::Map { op, compute, .. } => may_fault(*op, *compute),
+                _ => false,
+            };
+            dtype.category() != Category::Complex && !may_fault
+        };
+        if program.instructions.iter().filter(is_work).nth(1).is_none()
+            || !program.instructions.iter().zip(&program.dtypes).all(is_known)
+        {
+            return None;
+        }
+        let read = |kind: &LoadKind| match kind {
+            LoadKind::Vector => Read::Vector,
+            LoadKind::Splat => Read::Splat,
+            LoadKind::Stepped(_) => Read::Stepped,
+        };
+        let line = |instruction: &Instruction| match instruction {
+            Instruction::Load(load) => Line::Load(*load),
+            Instruction::Splat(_) => Line::Number,
+            Instruction::Cast(from) => Line::Cast(*from),
+            Instruction::Map { op, compute, operands } => Line::Map(*op, *compute, operands.clone()),
+        };
+        let source = Source {
+            loads: program.loads.iter().zip(kinds).map(|(load, kind)| (load.dtype, read(kind))).collect(),
+            lines: program.instructions.iter().map(line).zip(program.dtypes.iter().copied()).collect(),
+            result: program.result,
+            write: Write::Cached,
+        };
+        let (cached, streaming) = (OnceLock::new(), OnceLock::new());
+        Some(Printable { source, computed: AtomicUsize::new(0), cached, streaming })
+    }
+
+    /// The code for some rows of `len` elements, if the program is printed by now. Its operands are the
+    /// loads, then the numbers, both in order, then the result.
+    pub(super) fn code(&self, rows: usize, len: usize, stores: Stores) -> Option<&Native> {
+        match Printing::active() {
+            Printing::Never => return None,
+            Printing::Worth if len < LEAST_ROW_ELEMENTS || !self.has_computed(rows * len) => return None,
+            Printing::Worth | Printing::Always => {}
+        }
+        let (code, write) = match stores {
+            Stores::Cached | Stores::Far => (&self.cached, Write::Cached),
+            Stores::Streaming => (&self.streaming, Write::NonTemporal),
+        };
+        code.get_or_init(|| kept(Source { write, ..self.source.clone() })).as_deref()
+    }
+
+    /// Counts elements that are about to be computed; whether they are enough by now.
+    fn has_computed(&self, more: usize) -> bool {
+        let worth = |computed: usize| computed >= WORTH_ELEMENTS;
+        worth(self.computed.load(Ordering::Relaxed))
+            || worth(self.computed.fetch_add(more, Ordering::Relaxed).saturating_add(more))
+    }
+}
+
+/// The code of a program, which is printed if it is not kept; `None` where there is none.
+fn kept(source: Source) -> Option<Arc<Native>> {
+    static CODES: Lock<Option<HashMap<Source, Option<Arc<Native>>>>> = Lock::new(Guarded::Codes, None);
+    if let Some(code) = CODES.lock().get_or_insert_default().get(&source) {
+        return code.clone();
+    }
+    let code = source.row().and_then(|row| Native::of(&row)).map(Arc::new);
+    let mut codes = CODES.lock();
+    let codes = codes.get_or_insert_default();
+    if codes.len() >= MOST_CODES {
+        codes.clear();
+    }
+    codes.insert(source, code.clone());
+    code
+}
+
+impl Source {
+    /// The program as a code; `None` if an operation has none.
+    fn row(&self) -> Option<Row> {
+        let mut code = Builder::new();
+        let numbers = self.lines.iter().filter(|(line, _)| *line == Line::Number);
+        let numbers = numbers.map(|(_, dtype)| (*dtype, Read::Splat));
+        let operands: Vec<(DType, Read)> = self.loads.iter().copied().chain(numbers).collect();
+        let inputs: Vec<Value> = operands.iter().map(|(dtype, _)| code.input(stored_type(*dtype))).collect();
+        let mut number = self.loads.len()..;
+        let mut registers: Vec<Recorded> = Vec::new();
+        for (line, dtype) in &self.lines {
+            let stored =
+                |code: &mut Builder, at: usize| record_load(code, *dtype, Recorded::Real(inputs[at]));
+            registers.push(match line {
+                Line::Load(load) => stored(&mut code, *load),
+                Line::Number => stored(&mut code, number.next()?),
+                Line::Cast(from) => record_cast(&mut code, self.lines[*from].1, *dtype, registers[*from]),
+                Line::Map(op, compute, operands) => {
+                    let operands: SmallVec<[Recorded; 4]> =
+                        operands.iter().map(|&operand| registers[operand]).collect();
+                    record(&mut code, *op, *compute, &operands)?
+                }
+            });
+        }
+        let (_, dtype) = self.lines[self.result];
+        let Recorded::Real(result) = record_store(&mut code, dtype, registers[self.result]) else {
+            return None;
+        };
+        debug_assert_ne!(code.ty(result), Type::Mask);
+        let reads = operands.into_iter().map(|(_, read)| read).collect();
+        Some(Row { code: code.finish(&[result]), reads, writes: vec![self.write] })
+    }
+}
