@@ -5,9 +5,6 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 
 use zerostride_code::Row;
-use zerostride_code::print::x86_64::{Set, print};
-
-use crate::isa::Isa;
 
 /// Machine code in memory of its own, which ends with it.
 #[derive(Debug)]
@@ -28,7 +25,8 @@ pub enum Printing {
     Worth,
     /// At their first use: `ZEROSTRIDE_CODE=printed`.
     Always,
-    /// Never: `ZEROSTRIDE_CODE=portable`, and where none are printed for [`Isa::active`].
+    /// Never: `ZEROSTRIDE_CODE=portable`, and where none are printed for
+    /// [`Isa::active`](crate::Isa::active).
     Never,
 }
 
@@ -52,7 +50,7 @@ impl Printing {
                     panic!("ZEROSTRIDE_CODE={asked}: there are {known}")
                 }
             };
-            if active_set().is_some() && gives_memory() { asked } else { Printing::Never }
+            if printer::is_there() && gives_memory() { asked } else { Printing::Never }
         })
     }
 
@@ -61,7 +59,7 @@ impl Printing {
         match Printing::active() {
             Printing::Worth => "printed for formulas that have computed 65,536 elements",
             Printing::Always => "printed for formulas at their first use (ZEROSTRIDE_CODE=printed)",
-            Printing::Never if active_set().is_none() => {
+            Printing::Never if !printer::is_there() => {
                 "portable: none is printed for these instructions and this system"
             }
             Printing::Never if !gives_memory() => "portable: the system gives no memory for code",
@@ -76,20 +74,11 @@ fn gives_memory() -> bool {
     *GIVES.get_or_init(|| Native::new(&[0]).is_some())
 }
 
-/// The instructions in use, if rows are printed for them.
-fn active_set() -> Option<Set> {
-    match Isa::active() {
-        Isa::Avx512 => Some(Set::Avx512),
-        Isa::Avx2 => Some(Set::Avx2),
-        Isa::Portable | Isa::Neon => None,
-    }
-}
-
 impl Native {
-    /// The code of a row for [`Isa::active`]; `None` where none is printed for that or the system gives no
-    /// memory for code.
+    /// The code of a row for [`Isa::active`](crate::Isa::active); `None` where none is printed for that or
+    /// the system gives no memory for code.
     pub fn of(row: &Row) -> Option<Native> {
-        Native::new(&print(row, active_set()?).ok()?)
+        Native::new(&printer::print(row)?)
     }
 
     /// The code in memory from which it can be called, or `None` where the system gives none.
@@ -134,6 +123,47 @@ impl Native {
 impl Drop for Native {
     fn drop(&mut self) {
         memory::free(self.start, self.bytes);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod printer {
+    use zerostride_code::Row;
+    use zerostride_code::print::x86_64::{self, Set};
+
+    use crate::isa::Isa;
+
+    /// The instructions in use, if rows are printed for them.
+    fn set() -> Option<Set> {
+        match Isa::active() {
+            Isa::Avx512 => Some(Set::Avx512),
+            Isa::Avx2 => Some(Set::Avx2),
+            Isa::Portable | Isa::Neon => None,
+        }
+    }
+
+    /// Whether rows are printed for the instructions in use.
+    pub(super) fn is_there() -> bool {
+        set().is_some()
+    }
+
+    /// The machine code of a row.
+    pub(super) fn print(row: &Row) -> Option<Vec<u8>> {
+        x86_64::print(row, set()?).ok()
+    }
+}
+
+/// No rows are printed for other processors yet.
+#[cfg(not(target_arch = "x86_64"))]
+mod printer {
+    use zerostride_code::Row;
+
+    pub(super) fn is_there() -> bool {
+        false
+    }
+
+    pub(super) fn print(_row: &Row) -> Option<Vec<u8>> {
+        None
     }
 }
 

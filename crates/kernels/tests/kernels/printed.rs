@@ -569,6 +569,39 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set]) {
     }
 }
 
+fn sets() -> impl Iterator<Item = Set> {
+    [Set::Avx512, Set::Avx2].into_iter().filter(|&set| is_supported(set))
+}
+
+/// Holds what is printed of a code to the interpreter, on rows of elements of its inputs.
+pub(super) fn assert_printed(code: &Code, rows: &[Vec<u64>], label: impl Fn() -> String) {
+    let bytes = |ty: Type| element_bytes(ty);
+    let columns = code.inputs().iter().enumerate().map(|(nth, &ty)| {
+        rows.iter().flat_map(|row| row[nth].to_le_bytes()[..bytes(ty)].to_vec()).collect::<Vec<u8>>()
+    });
+    let columns: Vec<Vec<u8>> = columns.collect();
+    let wanted: Vec<Vec<u64>> = rows.iter().map(|row| code.run(row)).collect();
+    for set in sets() {
+        let printed = print(&Row::contiguous(code.clone()), set).expect("a row that can be printed");
+        let native = Native::new(&printed).expect("memory for code");
+        let mut results: Vec<Vec<u8>> =
+            code.results().iter().map(|&value| vec![0; rows.len() * bytes(code.ty(value))]).collect();
+        let inputs = columns.iter().map(|column| column.as_ptr().cast_mut());
+        let arguments: Vec<*mut u8> =
+            inputs.chain(results.iter_mut().map(|result| result.as_mut_ptr())).collect();
+        // SAFETY: each operand has an element for each row.
+        unsafe { native.call(arguments.as_ptr(), rows.len()) };
+        for ((&value, result), nth) in code.results().iter().zip(&results).zip(0..) {
+            let ty = code.ty(value);
+            for ((row, wanted), found) in rows.iter().zip(&wanted).zip(result.chunks(bytes(ty))) {
+                let found = read(found.as_ptr(), bytes(ty));
+                let are_same = found == wanted[nth] || is_nan(ty, found) && is_nan(ty, wanted[nth]);
+                assert!(are_same, "{}, {set:?}: {found:#x}, not {:#x}, of {row:x?}", label(), wanted[nth]);
+            }
+        }
+    }
+}
+
 /// How many codes are tried: more by `ZEROSTRIDE_PRINTED_CODES=1000000`.
 fn trials() -> u64 {
     std::env::var("ZEROSTRIDE_PRINTED_CODES").ok().and_then(|count| count.parse().ok()).unwrap_or(4000)
@@ -577,7 +610,7 @@ fn trials() -> u64 {
 #[test]
 fn printed_codes_compute_what_the_interpreter_does_and_touch_nothing_else() {
     let memory: Vec<Guarded> = (0..8).map(|_| Guarded::new()).collect();
-    let sets: Vec<Set> = [Set::Avx512, Set::Avx2].into_iter().filter(|&set| is_supported(set)).collect();
+    let sets: Vec<Set> = sets().collect();
     for seed in 0..trials() {
         check(seed.wrapping_mul(0x2545_f491_4f6c_dd1d), &memory, &sets);
     }

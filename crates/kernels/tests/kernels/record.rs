@@ -1,5 +1,5 @@
 //! Holds recorded code, as its interpreter runs it, to the kernels that the compiler made of the same bodies:
-//! the same bits for every operation, dtype and conversion.
+//! the same bits for every operation, dtype and conversion. So does the machine code that is printed of it.
 
 use zerostride_code::{Builder, Code, Value};
 use zerostride_kernels::{
@@ -40,6 +40,16 @@ fn finished(mut code: Builder, dtype: DType, element: Recorded) -> Code {
 fn words(bytes: &[u8], size: usize) -> Vec<u64> {
     let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
     bytes.chunks(size).map(word).collect()
+}
+
+/// Rows as a code reads them: one number for each part.
+#[cfg(all(unix, target_arch = "x86_64"))]
+fn numbers(dtypes: &[DType], rows: &Rows) -> Vec<Vec<u64>> {
+    let part = |dtype: DType| stored_type(dtype).bits() as usize / 8;
+    let row = |row: &Vec<Vec<u8>>| {
+        dtypes.iter().zip(row).flat_map(|(&dtype, bytes)| words(bytes, part(dtype))).collect()
+    };
+    rows.iter().map(row).collect()
 }
 
 /// What a code stores for the stored elements of one row.
@@ -112,6 +122,8 @@ fn every_recording_has_the_bits_of_its_kernel() {
                 let got = run(&code, &operands, result);
                 assert_same(&got, want, result, || format!("{op:?} {compute} of {row:?}"));
             }
+            #[cfg(all(unix, target_arch = "x86_64"))]
+            super::printed::assert_printed(&code, &numbers(&dtypes, &rows), || format!("{op:?} {compute}"));
         }
     }
     let integers = || REAL.into_iter().filter(|dtype| dtype.category() == Category::Int);
@@ -155,6 +167,12 @@ fn every_recorded_conversion_has_the_bits_of_its_kernel() {
             for (element, want) in elements.chunks(from.item_size()).zip(want.chunks(to.item_size())) {
                 let got = run(&code, &[(from, element.to_vec())], to);
                 assert_same(&got, want, to, || format!("{from} {element:?} to {to}"));
+            }
+            #[cfg(all(unix, target_arch = "x86_64"))]
+            {
+                let rows: Rows =
+                    elements.chunks(from.item_size()).map(|bytes| vec![bytes.to_vec()]).collect();
+                super::printed::assert_printed(&code, &numbers(&[from], &rows), || format!("{from} to {to}"));
             }
         }
     }
