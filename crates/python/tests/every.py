@@ -26,9 +26,11 @@ def calls():
 
 
 def values(found):
-    """A result in values of Python and NumPy, bools as truth values."""
+    """A result in values of Python and NumPy, bools as truth values, all NaN as one."""
     if isinstance(found, zs.Tensor):
         array = np.asarray(found.float() if found.dtype == zs.bfloat16 else found)
+        if array.dtype.kind in "fc":
+            array = np.where(np.isnan(array), array.dtype.type(np.nan), array)
         return ("tensor", str(found.dtype), array.shape, (array.view(np.uint8) != 0 if array.dtype == bool else array).tobytes(), str(found) if array.size < 100 else None)
     if isinstance(found, (list, tuple)):
         return [values(part) for part in found]

@@ -293,8 +293,10 @@ def _cast(operand, dtype):
             rounded = numpy.dtype(dtype).type(operand).item()
         is_large = type(operand) is int and operand.bit_length() > 63
         return rounded if is_large or rounded != operand else operand
-    traced, wanted = zs._traced(operand if hasattr(operand, "dtype") else numpy.asarray(operand)), _own_dtype(dtype)
-    return traced if traced.dtype is wanted else zs.astype(traced, wanted)
+    wanted = _own_dtype(dtype)
+    if not isinstance(operand, zs.Tensor):
+        operand = zs._traced(operand if hasattr(operand, "dtype") else numpy.asarray(operand))
+    return operand if operand.dtype is wanted else zs.astype(operand, wanted)
 
 
 @functools.cache
