@@ -4,9 +4,10 @@
 use iced_x86::{Code as Encoding, Register};
 
 use super::assembler::{Assembler, Label, Operand, at};
+use super::encodings::{Form, mul_add};
 use super::order::{Order, items, places};
 use super::registers::{Place, Placed, Placement, Values, place};
-use super::steps::{Act, Form, Id, NONE, OPERANDS, Shape, Step, Steps, mul_add};
+use super::steps::{Act, Id, NONE, OPERANDS, Shape, Step, Steps};
 use super::{Set, Unprintable};
 use crate::row::{Read, Row, Write};
 
