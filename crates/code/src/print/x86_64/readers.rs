@@ -12,7 +12,8 @@ pub(super) fn mask_widths(code: &Code) -> Vec<Widths> {
             Operation::Select(mask, ..) if instruction.ty != Type::Mask => {
                 widths[mask.index()].add(instruction.ty.bits());
             }
-            Operation::Rare { mask, .. } => widths[mask.index()].is_asked = true,
+            // It asks in any width.
+            Operation::Rare { .. } => {}
             operation if instruction.ty == Type::Mask && !matches!(operation, Operation::Compare(..)) => {
                 let own = widths[place].own();
                 operation.operands().for_each(|mask| widths[mask.index()].add(own));
@@ -28,8 +29,6 @@ pub(super) fn mask_widths(code: &Code) -> Vec<Widths> {
 pub(super) struct Widths {
     pub is_32: bool,
     pub is_64: bool,
-    /// Whether only a rare way asks for it, in any width.
-    is_asked: bool,
 }
 
 impl Widths {
