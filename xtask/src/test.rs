@@ -4,10 +4,18 @@ use std::process::Command;
 
 use crate::{Outcome, docs, python, run as run_command, tidy, web};
 
+/// The tests that compute much, once more: few of them compute enough for a formula to be printed.
+const PRINTED: &str = "tests with formulas printed at their first use";
+
 /// Cargo's checks, with the reason to run each.
-const CARGO: [(&str, &str); 6] = [
+const CARGO: [(&str, &str); 7] = [
     ("format", "fmt --all --check"),
     ("tests", "test --workspace --no-fail-fast --features zerostride-cli/zarr,zerostride/ndarray"),
+    (
+        PRINTED,
+        "test --workspace --features zerostride-cli/zarr,zerostride/ndarray --test fused --test reductions --test plan \
+         --test conformance --test gradients --test shapes",
+    ),
     ("lean build", "check --package zerostride --no-default-features"),
     ("build without options", "check --package zerostride-cli"),
     (
@@ -19,11 +27,16 @@ const CARGO: [(&str, &str); 6] = [
 
 /// Runs every check, so that one failure does not hide another.
 pub(crate) fn run() -> Outcome {
-    let cargo = |arguments: &str| {
-        run_command(Command::new(env!("CARGO")).args(arguments.split(' ')).env("RUSTDOCFLAGS", "-D warnings"))
+    let cargo = |name: &str, arguments: &str| {
+        let mut command = Command::new(env!("CARGO"));
+        command.args(arguments.split(' ')).env("RUSTDOCFLAGS", "-D warnings");
+        if name == PRINTED {
+            command.env("ZEROSTRIDE_CODE", "printed");
+        }
+        run_command(&mut command)
     };
     let mut outcomes = vec![("repository rules", tidy::run())];
-    outcomes.extend(CARGO.map(|(name, arguments)| (name, cargo(arguments))));
+    outcomes.extend(CARGO.map(|(name, arguments)| (name, cargo(name, arguments))));
     outcomes.push(("the Python package", python::test(false)));
     outcomes.push(("the page", web::test()));
     outcomes.push(("the site", docs::test()));

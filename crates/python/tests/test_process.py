@@ -258,3 +258,27 @@ def test_a_child_computes_whatever_other_threads_of_its_parent_were_at():
     done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "[]\n"
+
+
+NO_CODE = """
+import ctypes, math
+import zerostride as zs
+refuse_executable_memory, from_now_on = 65, 1  # PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN
+if ctypes.CDLL(None).prctl(refuse_executable_memory, from_now_on, 0, 0, 0):
+    print("cannot")
+else:
+    x = zs.arange(1 << 18, dtype=zs.float64)
+    found = zs.fuse(lambda x: (x * 2 + 1).sqrt() * x)(x)
+    assert found[1 << 17:].tolist() == [math.sqrt(n * 2 + 1) * n for n in range(1 << 17, 1 << 18)]
+    zs.show_config()
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux can refuse memory for code")
+def test_where_the_system_refuses_memory_for_code_nothing_is_printed():
+    clean = {name: value for name, value in os.environ.items() if name != "ZEROSTRIDE_CODE"}
+    done = subprocess.run([sys.executable, "-c", NO_CODE], capture_output=True, text=True, timeout=300, env=clean)
+    assert done.returncode == 0, done.stderr
+    if done.stdout == "cannot\n":
+        pytest.skip("this Linux is older than 6.3, or its processor has no memory that is not executable")
+    assert "code         portable: " in done.stdout

@@ -1,7 +1,7 @@
 //! Holds the short cuts to what plans give.
 
 use zerostride_kernels::Isa;
-use zerostride_ops::{self as ops, Class, DType, Scalar};
+use zerostride_ops::{self as ops, Category, Class, DType, Scalar};
 
 use super::*;
 use crate::{Dims, Result, keepdim};
@@ -43,8 +43,16 @@ impl Random {
     }
 }
 
+/// Dtype, shape and elements; all NaN are one, since nothing is promised of their bits.
 fn bytes_of(tensor: &Tensor) -> (DType, Vec<usize>, Vec<u8>) {
-    (tensor.dtype(), tensor.shape().to_vec(), tensor.with_bytes(<[u8]>::to_vec).unwrap())
+    let one = match tensor.dtype().category() {
+        Category::Bool | Category::Int => tensor.clone(),
+        Category::Float | Category::Complex => {
+            let nan = Tensor::full(&[], f64::NAN, tensor.dtype()).unwrap();
+            nan.where_(&tensor.isnan().unwrap(), tensor).unwrap()
+        }
+    };
+    (tensor.dtype(), tensor.shape().to_vec(), one.with_bytes(<[u8]>::to_vec).unwrap())
 }
 
 fn applied(op: Op, values: &[Value<'_>]) -> Option<Tensor> {
