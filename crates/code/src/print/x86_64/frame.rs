@@ -135,6 +135,14 @@ fn register(register: Register) -> Operand {
     Operand::Register(register)
 }
 
+/// The register of a mask, which no instruction reads in memory.
+fn as_register(operand: Operand) -> Register {
+    match operand {
+        Operand::Register(register) => register,
+        _ => unreachable!("a mask is in a register"),
+    }
+}
+
 impl Writer<'_> {
     fn function(&mut self, stack: u32, bodies: &[Body]) {
         let [nothing, start, part, end] = [(); 4].map(|()| self.assembler.label());
@@ -543,16 +551,16 @@ impl Writer<'_> {
                 let mut operands = vec![target];
                 match shape {
                     Shape::Select if self.set == Set::Avx512 => {
-                        let Operand::Register(mask) = of[0] else { return };
+                        let mask = as_register(of[0]);
                         return self.assembler.put_masked(encoding, &[target, of[2], of[1]], mask, false);
                     }
                     Shape::MaskedCompare => {
-                        let (Operand::Register(mask), Some(predicate)) = (of[0], immediate) else { return };
-                        let operands = [target, of[1], of[2], Operand::Immediate(predicate)];
-                        return self.assembler.put_masked(encoding, &operands, mask, false);
+                        let mut operands = vec![target, of[1], of[2]];
+                        operands.extend(immediate.map(Operand::Immediate));
+                        return self.assembler.put_masked(encoding, &operands, as_register(of[0]), false);
                     }
                     Shape::Masked => {
-                        let Operand::Register(mask) = of[0] else { return };
+                        let mask = as_register(of[0]);
                         return self.assembler.put_masked(encoding, &[target, of[1], of[2]], mask, false);
                     }
                     Shape::Select => operands.extend([of[2], of[1], of[0]]),
@@ -649,7 +657,9 @@ impl Writer<'_> {
 
     fn mul_add(&mut self, number: u32, args: [Place; 3], to: u8, tied: u8) {
         let step = self.steps.steps[number as usize];
-        let Act::Make { shape: Shape::MulAdd { is_64, signs }, sizes, .. } = step.act else { return };
+        let Act::Make { shape: Shape::MulAdd { is_64, signs }, sizes, .. } = step.act else {
+            unreachable!("it was placed for its shape")
+        };
         let of = args.map(|place| self.operand(place, false, sizes.1));
         let is_memory = |nth: usize| matches!(args[nth], Place::Memory(_));
         // Of the two other operands, the last one of the instruction may be in memory.
