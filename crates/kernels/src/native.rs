@@ -7,6 +7,23 @@ use std::sync::OnceLock;
 use zerostride_code::Row;
 
 /// Machine code in memory of its own, which ends with it.
+///
+/// ```
+/// use zerostride_code::{Binary, Builder, Row, Type};
+/// use zerostride_kernels::Native;
+/// let mut code = Builder::new();
+/// let (x, y) = (code.input(Type::F32), code.input(Type::F32));
+/// let sum = code.binary(Binary::Add, x, y);
+/// // There is none for some processors and systems.
+/// if let Some(native) = Native::of(&Row::contiguous(code.finish(&[sum]))) {
+///     let (x, y, mut sum) = ([1.0f32, 2.0, 3.0], [0.5f32; 3], [0.0f32; 3]);
+///     let address = |of: *const f32| of.cast_mut().cast::<u8>();
+///     let arguments = [address(x.as_ptr()), address(y.as_ptr()), sum.as_mut_ptr().cast()];
+///     // SAFETY: the inputs have three elements, and the result has room for as many.
+///     unsafe { native.call(arguments.as_ptr(), 3) };
+///     assert_eq!(sum, [1.5, 2.5, 3.5]);
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Native {
     start: NonNull<u8>,

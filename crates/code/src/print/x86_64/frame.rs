@@ -4,9 +4,10 @@
 use iced_x86::{Code as Encoding, Register};
 
 use super::assembler::{Assembler, Label, Operand, at};
+use super::encodings::{Form, mul_add};
 use super::order::{Order, items, places};
 use super::registers::{Place, Placed, Placement, Values, place};
-use super::steps::{Act, Form, Id, NONE, OPERANDS, Shape, Step, Steps, mul_add};
+use super::steps::{Act, Id, NONE, OPERANDS, Shape, Step, Steps};
 use super::{Set, Unprintable};
 use crate::row::{Read, Row, Write};
 
@@ -132,6 +133,14 @@ struct Writer<'a> {
 
 fn register(register: Register) -> Operand {
     Operand::Register(register)
+}
+
+/// The register of a mask, which no instruction reads in memory.
+fn as_register(operand: Operand) -> Register {
+    match operand {
+        Operand::Register(register) => register,
+        _ => unreachable!("a mask is in a register"),
+    }
 }
 
 impl Writer<'_> {
@@ -542,16 +551,16 @@ impl Writer<'_> {
                 let mut operands = vec![target];
                 match shape {
                     Shape::Select if self.set == Set::Avx512 => {
-                        let Operand::Register(mask) = of[0] else { return };
+                        let mask = as_register(of[0]);
                         return self.assembler.put_masked(encoding, &[target, of[2], of[1]], mask, false);
                     }
                     Shape::MaskedCompare => {
-                        let (Operand::Register(mask), Some(predicate)) = (of[0], immediate) else { return };
-                        let operands = [target, of[1], of[2], Operand::Immediate(predicate)];
-                        return self.assembler.put_masked(encoding, &operands, mask, false);
+                        let mut operands = vec![target, of[1], of[2]];
+                        operands.extend(immediate.map(Operand::Immediate));
+                        return self.assembler.put_masked(encoding, &operands, as_register(of[0]), false);
                     }
                     Shape::Masked => {
-                        let Operand::Register(mask) = of[0] else { return };
+                        let mask = as_register(of[0]);
                         return self.assembler.put_masked(encoding, &[target, of[1], of[2]], mask, false);
                     }
                     Shape::Select => operands.extend([of[2], of[1], of[0]]),
@@ -648,7 +657,9 @@ impl Writer<'_> {
 
     fn mul_add(&mut self, number: u32, args: [Place; 3], to: u8, tied: u8) {
         let step = self.steps.steps[number as usize];
-        let Act::Make { shape: Shape::MulAdd { is_64, signs }, sizes, .. } = step.act else { return };
+        let Act::Make { shape: Shape::MulAdd { is_64, signs }, sizes, .. } = step.act else {
+            unreachable!("it was placed for its shape")
+        };
         let of = args.map(|place| self.operand(place, false, sizes.1));
         let is_memory = |nth: usize| matches!(args[nth], Place::Memory(_));
         // Of the two other operands, the last one of the instruction may be in memory.

@@ -3,8 +3,10 @@
 //! (`frame.rs`, `assembler.rs`). It does not know where bytes become code.
 
 mod assembler;
+mod encodings;
 mod frame;
 mod order;
+mod readers;
 mod registers;
 mod steps;
 

@@ -39,7 +39,7 @@ pub(super) enum Placed {
         args: [Place; OPERANDS],
         to: u8,
     },
-    /// `to = ± a · b + c` in the form that overwrites the operand with this index.
+    /// `to = ± a · b ± c` in the form that overwrites the operand with this index.
     MulAdd {
         step: u32,
         args: [Place; 3],
@@ -495,7 +495,7 @@ impl Scan<'_> {
         let Step { act: Act::Rare { is_inverted, .. }, args: [mask, ..], .. } =
             self.values.steps[number as usize]
         else {
-            return;
+            unreachable!("it begins a rare way")
         };
         let mut ids: Vec<Id> = (0..self.values.copies).map(|copy| self.values.id(mask, copy)).collect();
         ids.dedup();

@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use iced_x86::Code as Encoding;
 
 use super::Set;
+use super::encodings::{Pair, Signs, at_length, binary_pair, by_width, pair, predicate};
+use super::readers::{Widths, inverted, mask_widths, masked, read_elsewhere};
 use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
 use crate::row::{Read, Row, Write};
 
@@ -43,13 +45,6 @@ pub(super) enum Shape {
     Masks,
     /// A selection of masks, which is three instructions.
     MaskSelect,
-}
-
-/// Which parts of `a · b + c` are negated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Signs {
-    pub product: bool,
-    pub summand: bool,
 }
 
 /// What a step does.
@@ -99,15 +94,6 @@ pub(super) struct Steps {
     pub pool: Vec<u8>,
 }
 
-/// Bytes of a register, in the order of the encodings of an instruction.
-const SIZES: [u32; 3] = [16, 32, 64];
-
-/// The encoding of an instruction for a length, from that for 16 bytes: they follow each other.
-fn at_length(encoding: Encoding, bytes: u32) -> Encoding {
-    let length = SIZES.iter().position(|&size| size == bytes).expect("a register of 16, 32 or 64 bytes");
-    Encoding::try_from(encoding as usize + length).expect("an encoding for each length")
-}
-
 /// The steps of a lowered code.
 pub(super) fn steps(code: &Code, row: &Row, set: Set) -> Steps {
     let is_wide = |ty: Type| ty.bits() == 64;
@@ -139,50 +125,6 @@ pub(super) fn steps(code: &Code, row: &Row, set: Set) -> Steps {
     Steps { steps: selection.steps, lanes, pool: selection.pool }
 }
 
-/// Masks of 32 and of 64 bits an element that somebody reads, with those that the masks are made of: which a
-/// mask is to have.
-fn mask_widths(code: &Code) -> Vec<Widths> {
-    let mut widths = vec![Widths::default(); code.instructions.len()];
-    for (place, instruction) in code.instructions.iter().enumerate().rev() {
-        match instruction.operation {
-            Operation::Select(mask, ..) if instruction.ty != Type::Mask => {
-                widths[mask.index()].add(instruction.ty.bits());
-            }
-            Operation::Rare { mask, .. } => widths[mask.index()].is_asked = true,
-            operation if instruction.ty == Type::Mask && !matches!(operation, Operation::Compare(..)) => {
-                let own = widths[place].own();
-                operation.operands().for_each(|mask| widths[mask.index()].add(own));
-            }
-            _ => {}
-        }
-    }
-    widths
-}
-
-/// In which widths a mask of AVX2 is read.
-#[derive(Clone, Copy, Debug, Default)]
-struct Widths {
-    is_32: bool,
-    is_64: bool,
-    /// Whether only a rare way asks for it, in any width.
-    is_asked: bool,
-}
-
-impl Widths {
-    fn add(&mut self, bits: u32) {
-        if bits == 64 {
-            self.is_64 = true;
-        } else {
-            self.is_32 = true;
-        }
-    }
-
-    /// Bits of an element of a mask that is made of others.
-    fn own(self) -> u32 {
-        if self.is_64 { 64 } else { 32 }
-    }
-}
-
 /// A rare way whose end has not come.
 struct Open {
     /// Its first step.
@@ -191,243 +133,6 @@ struct Open {
     end: usize,
     /// How many instructions were shared before.
     shared: usize,
-}
-
-/// An instruction's encodings for registers of 16 bytes in AVX2 and AVX-512. Both are named where the
-/// lengths begin; what AVX2 lacks is lowered before.
-#[derive(Clone, Copy)]
-struct Pair(Encoding, Encoding);
-
-macro_rules! pair {
-    ($vex:ident, $evex:ident) => {
-        Pair(Encoding::$vex, Encoding::$evex)
-    };
-    (-, $evex:ident) => {
-        Pair(Encoding::INVALID, Encoding::$evex)
-    };
-}
-
-impl Pair {
-    fn encoding(self, set: Set, bytes: u32) -> Encoding {
-        at_length(if set == Set::Avx2 { self.0 } else { self.1 }, bytes)
-    }
-}
-
-/// Which operand of `a · b + c` is overwritten, and where the others stand: `to = second · to + third`,
-/// `to = to · third + second`, `to = second · third + to`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    F213,
-    F132,
-    F231,
-}
-
-/// The encoding of `± a · b ± c`.
-pub(super) fn mul_add(form: Form, is_64: bool, signs: Signs, set: Set, bytes: u32) -> Encoding {
-    let pair = match (form, signs.product, signs.summand) {
-        (Form::F213, false, false) => by_width(
-            is_64,
-            pair!(VEX_Vfmadd213ps_xmm_xmm_xmmm128, EVEX_Vfmadd213ps_xmm_k1z_xmm_xmmm128b32),
-            pair!(VEX_Vfmadd213pd_xmm_xmm_xmmm128, EVEX_Vfmadd213pd_xmm_k1z_xmm_xmmm128b64),
-        ),
-        (Form::F213, true, false) => by_width(
-            is_64,
-            pair!(VEX_Vfnmadd213ps_xmm_xmm_xmmm128, EVEX_Vfnmadd213ps_xmm_k1z_xmm_xmmm128b32),
-            pair!(VEX_Vfnmadd213pd_xmm_xmm_xmmm128, EVEX_Vfnmadd213pd_xmm_k1z_xmm_xmmm128b64),
-        ),
-        (Form::F213, false, true) => by_width(
-            is_64,
-            pair!(VEX_Vfmsub213ps_xmm_xmm_xmmm128, EVEX_Vfmsub213ps_xmm_k1z_xmm_xmmm128b32),
-            pair!(VEX_Vfmsub213pd_xmm_xmm_xmmm128, EVEX_Vfmsub213pd_xmm_k1z_xmm_xmmm128b64),
-        ),
-        (Form::F213, true, true) => by_width(
-            is_64,
-            pair!(VEX_Vfnmsub213ps_xmm_xmm_xmmm128, EVEX_Vfnmsub213ps_xmm_k1z_xmm_xmmm128b32),
-            pair!(VEX_Vfnmsub213pd_xmm_xmm_xmmm128, EVEX_Vfnmsub213pd_xmm_k1z_xmm_xmmm128b64),
-        ),
-        (Form::F132, false, false) => by_width(
-            is_64,
-            pair!(VEX_Vfmadd132ps_xmm_xmm_xmmm128, EVEX_Vfmadd132ps_xmm_k1z_xmm_xmmm128b32),
-            pair!(VEX_Vfmadd132pd_xmm_xmm_xmmm128, EVEX_Vfmadd132pd_xmm_k1z_xmm_xmmm128b64),
-        ),
-        (Form::F132, true, false) => by_width(
-            is_64,
-            pair!(VEX_Vfnmadd132ps_xmm_xmm_xmmm128, EVEX_Vfnmadd132ps_xmm_k1z_xmm_xmmm128b32),
-            pair!(VEX_Vfnmadd132pd_xmm_xmm_xmmm128, EVEX_Vfnmadd132pd_xmm_k1z_xmm_xmmm128b64),
-        ),
-        (Form::F132, false, true) => by_width(
-            is_64,
-            pair!(VEX_Vfmsub132ps_xmm_xmm_xmmm128, EVEX_Vfmsub132ps_xmm_k1z_xmm_xmmm128b32),
-            pair!(VEX_Vfmsub132pd_xmm_xmm_xmmm128, EVEX_Vfmsub132pd_xmm_k1z_xmm_xmmm128b64),
-        ),
-        (Form::F132, true, true) => by_width(
-            is_64,
-            pair!(VEX_Vfnmsub132ps_xmm_xmm_xmmm128, EVEX_Vfnmsub132ps_xmm_k1z_xmm_xmmm128b32),
-            pair!(VEX_Vfnmsub132pd_xmm_xmm_xmmm128, EVEX_Vfnmsub132pd_xmm_k1z_xmm_xmmm128b64),
-        ),
-        (Form::F231, false, false) => by_width(
-            is_64,
-            pair!(VEX_Vfmadd231ps_xmm_xmm_xmmm128, EVEX_Vfmadd231ps_xmm_k1z_xmm_xmmm128b32),
-            pair!(VEX_Vfmadd231pd_xmm_xmm_xmmm128, EVEX_Vfmadd231pd_xmm_k1z_xmm_xmmm128b64),
-        ),
-        (Form::F231, true, false) => by_width(
-            is_64,
-            pair!(VEX_Vfnmadd231ps_xmm_xmm_xmmm128, EVEX_Vfnmadd231ps_xmm_k1z_xmm_xmmm128b32),
-            pair!(VEX_Vfnmadd231pd_xmm_xmm_xmmm128, EVEX_Vfnmadd231pd_xmm_k1z_xmm_xmmm128b64),
-        ),
-        (Form::F231, false, true) => by_width(
-            is_64,
-            pair!(VEX_Vfmsub231ps_xmm_xmm_xmmm128, EVEX_Vfmsub231ps_xmm_k1z_xmm_xmmm128b32),
-            pair!(VEX_Vfmsub231pd_xmm_xmm_xmmm128, EVEX_Vfmsub231pd_xmm_k1z_xmm_xmmm128b64),
-        ),
-        (Form::F231, true, true) => by_width(
-            is_64,
-            pair!(VEX_Vfnmsub231ps_xmm_xmm_xmmm128, EVEX_Vfnmsub231ps_xmm_k1z_xmm_xmmm128b32),
-            pair!(VEX_Vfnmsub231pd_xmm_xmm_xmmm128, EVEX_Vfnmsub231pd_xmm_k1z_xmm_xmmm128b64),
-        ),
-    };
-    pair.encoding(set, bytes)
-}
-
-/// One of two, for elements of 32 and of 64 bits.
-fn by_width(is_64: bool, narrow: Pair, wide: Pair) -> Pair {
-    if is_64 { wide } else { narrow }
-}
-
-/// The encodings of an operation on two values, and whether these may change places.
-fn binary_pair(binary: Binary, ty: Type) -> (Pair, bool) {
-    let (is_float, is_64) = (ty.is_float(), ty.bits() == 64);
-    match binary {
-        Binary::Add if is_float => (
-            by_width(
-                is_64,
-                pair!(VEX_Vaddps_xmm_xmm_xmmm128, EVEX_Vaddps_xmm_k1z_xmm_xmmm128b32),
-                pair!(VEX_Vaddpd_xmm_xmm_xmmm128, EVEX_Vaddpd_xmm_k1z_xmm_xmmm128b64),
-            ),
-            true,
-        ),
-        Binary::Sub if is_float => (
-            by_width(
-                is_64,
-                pair!(VEX_Vsubps_xmm_xmm_xmmm128, EVEX_Vsubps_xmm_k1z_xmm_xmmm128b32),
-                pair!(VEX_Vsubpd_xmm_xmm_xmmm128, EVEX_Vsubpd_xmm_k1z_xmm_xmmm128b64),
-            ),
-            false,
-        ),
-        Binary::Mul if is_float => (
-            by_width(
-                is_64,
-                pair!(VEX_Vmulps_xmm_xmm_xmmm128, EVEX_Vmulps_xmm_k1z_xmm_xmmm128b32),
-                pair!(VEX_Vmulpd_xmm_xmm_xmmm128, EVEX_Vmulpd_xmm_k1z_xmm_xmmm128b64),
-            ),
-            true,
-        ),
-        Binary::Div => (
-            by_width(
-                is_64,
-                pair!(VEX_Vdivps_xmm_xmm_xmmm128, EVEX_Vdivps_xmm_k1z_xmm_xmmm128b32),
-                pair!(VEX_Vdivpd_xmm_xmm_xmmm128, EVEX_Vdivpd_xmm_k1z_xmm_xmmm128b64),
-            ),
-            false,
-        ),
-        // The second operand is the answer where one is NaN or both are zero, as in the interpreter.
-        Binary::Min => (
-            by_width(
-                is_64,
-                pair!(VEX_Vminps_xmm_xmm_xmmm128, EVEX_Vminps_xmm_k1z_xmm_xmmm128b32),
-                pair!(VEX_Vminpd_xmm_xmm_xmmm128, EVEX_Vminpd_xmm_k1z_xmm_xmmm128b64),
-            ),
-            false,
-        ),
-        Binary::Max => (
-            by_width(
-                is_64,
-                pair!(VEX_Vmaxps_xmm_xmm_xmmm128, EVEX_Vmaxps_xmm_k1z_xmm_xmmm128b32),
-                pair!(VEX_Vmaxpd_xmm_xmm_xmmm128, EVEX_Vmaxpd_xmm_k1z_xmm_xmmm128b64),
-            ),
-            false,
-        ),
-        Binary::Ldexp | Binary::Scale => (
-            by_width(
-                is_64,
-                pair!(-, EVEX_Vscalefps_xmm_k1z_xmm_xmmm128b32),
-                pair!(-, EVEX_Vscalefpd_xmm_k1z_xmm_xmmm128b64),
-            ),
-            false,
-        ),
-        Binary::Add => (
-            by_width(
-                is_64,
-                pair!(VEX_Vpaddd_xmm_xmm_xmmm128, EVEX_Vpaddd_xmm_k1z_xmm_xmmm128b32),
-                pair!(VEX_Vpaddq_xmm_xmm_xmmm128, EVEX_Vpaddq_xmm_k1z_xmm_xmmm128b64),
-            ),
-            true,
-        ),
-        Binary::Sub => (
-            by_width(
-                is_64,
-                pair!(VEX_Vpsubd_xmm_xmm_xmmm128, EVEX_Vpsubd_xmm_k1z_xmm_xmmm128b32),
-                pair!(VEX_Vpsubq_xmm_xmm_xmmm128, EVEX_Vpsubq_xmm_k1z_xmm_xmmm128b64),
-            ),
-            false,
-        ),
-        Binary::Mul => (
-            by_width(
-                is_64,
-                pair!(VEX_Vpmulld_xmm_xmm_xmmm128, EVEX_Vpmulld_xmm_k1z_xmm_xmmm128b32),
-                pair!(-, EVEX_Vpmullq_xmm_k1z_xmm_xmmm128b64),
-            ),
-            true,
-        ),
-        Binary::And => (
-            by_width(
-                is_64,
-                pair!(VEX_Vpand_xmm_xmm_xmmm128, EVEX_Vpandd_xmm_k1z_xmm_xmmm128b32),
-                pair!(VEX_Vpand_xmm_xmm_xmmm128, EVEX_Vpandq_xmm_k1z_xmm_xmmm128b64),
-            ),
-            true,
-        ),
-        Binary::Or => (
-            by_width(
-                is_64,
-                pair!(VEX_Vpor_xmm_xmm_xmmm128, EVEX_Vpord_xmm_k1z_xmm_xmmm128b32),
-                pair!(VEX_Vpor_xmm_xmm_xmmm128, EVEX_Vporq_xmm_k1z_xmm_xmmm128b64),
-            ),
-            true,
-        ),
-        Binary::Xor => (
-            by_width(
-                is_64,
-                pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxord_xmm_k1z_xmm_xmmm128b32),
-                pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxorq_xmm_k1z_xmm_xmmm128b64),
-            ),
-            true,
-        ),
-        Binary::ShiftLeft => (
-            by_width(
-                is_64,
-                pair!(VEX_Vpsllvd_xmm_xmm_xmmm128, EVEX_Vpsllvd_xmm_k1z_xmm_xmmm128b32),
-                pair!(VEX_Vpsllvq_xmm_xmm_xmmm128, EVEX_Vpsllvq_xmm_k1z_xmm_xmmm128b64),
-            ),
-            false,
-        ),
-        Binary::ShiftRight => (
-            by_width(
-                is_64,
-                pair!(VEX_Vpsrlvd_xmm_xmm_xmmm128, EVEX_Vpsrlvd_xmm_k1z_xmm_xmmm128b32),
-                pair!(VEX_Vpsrlvq_xmm_xmm_xmmm128, EVEX_Vpsrlvq_xmm_k1z_xmm_xmmm128b64),
-            ),
-            false,
-        ),
-        Binary::ShiftRightSigned => (
-            by_width(
-                is_64,
-                pair!(VEX_Vpsravd_xmm_xmm_xmmm128, EVEX_Vpsravd_xmm_k1z_xmm_xmmm128b32),
-                pair!(-, EVEX_Vpsravq_xmm_k1z_xmm_xmmm128b64),
-            ),
-            false,
-        ),
-    }
 }
 
 struct Selection<'a> {
@@ -453,82 +158,6 @@ struct Selection<'a> {
     is_inverted: Vec<bool>,
     /// Instructions that may be wanted again, and where each open rare way begins among them.
     shared: Vec<(Encoding, Option<u8>, [Id; OPERANDS], Id)>,
-}
-
-/// Which values are read by others than `a · b + c`.
-fn read_elsewhere(code: &Code) -> Vec<bool> {
-    let mut is_read = vec![false; code.instructions.len()];
-    code.results.iter().for_each(|value| is_read[value.index()] = true);
-    for instruction in &code.instructions {
-        if !matches!(instruction.operation, Operation::MulAdd(..)) {
-            instruction.operation.operands().for_each(|value| is_read[value.index()] = true);
-        }
-    }
-    is_read
-}
-
-/// Which masks are opposites that only selections and rare ways ask.
-fn inverted(code: &Code) -> Vec<bool> {
-    let is_not = |operation| matches!(operation, Operation::Unary(Unary::Not, _));
-    let mut is_inverted: Vec<bool> = code
-        .instructions
-        .iter()
-        .map(|instruction| instruction.ty == Type::Mask && is_not(instruction.operation))
-        .collect();
-    for instruction in &code.instructions {
-        match instruction.operation {
-            Operation::Rare { .. } => {}
-            Operation::Select(..) if instruction.ty != Type::Mask => {}
-            operation => operation.operands().for_each(|value| is_inverted[value.index()] = false),
-        }
-    }
-    is_inverted
-}
-
-/// Which results of two operands only a selection reads, where it holds, or a conjunction of masks, in the
-/// same rare way as they are.
-fn masked(code: &Code, is_inverted: &[bool]) -> Vec<bool> {
-    let mut readers = vec![0; code.instructions.len()];
-    code.results.iter().for_each(|value| readers[value.index()] += 1);
-    for instruction in &code.instructions {
-        instruction.operation.operands().for_each(|value| readers[value.index()] += 1);
-    }
-    let mut is_masked = vec![false; code.instructions.len()];
-    // The beginnings and ends of the rare ways that are open, and the end of the last one inside of each.
-    let mut ways = vec![(0, code.instructions.len(), 0)];
-    for (place, instruction) in code.instructions.iter().enumerate() {
-        while ways.len() > 1 && ways[ways.len() - 1].1 == place {
-            ways.pop();
-            if let Some((_, _, inner)) = ways.last_mut() {
-                *inner = place;
-            }
-        }
-        let Some(&(start, _, inner)) = ways.last() else { continue };
-        let is_own = |value: Value| value.index() >= start.max(inner) && readers[value.index()] == 1;
-        let operation = |value: Value| code.instructions[value.index()].operation;
-        match instruction.operation {
-            Operation::Rare { count, .. } => ways.push((place, place + 1 + count as usize, place)),
-            Operation::Select(mask, yes, _) if instruction.ty != Type::Mask && !is_inverted[mask.index()] => {
-                is_masked[yes.index()] = is_own(yes)
-                    && match operation(yes) {
-                        Operation::Binary(binary, ..) => !matches!(
-                            binary,
-                            Binary::ShiftLeft | Binary::ShiftRight | Binary::ShiftRightSigned
-                        ),
-                        _ => false,
-                    };
-            }
-            Operation::Binary(Binary::And, a, b) if instruction.ty == Type::Mask => {
-                let is_comparison =
-                    |&value: &Value| is_own(value) && matches!(operation(value), Operation::Compare(..));
-                if let Some(value) = [b, a].into_iter().find(is_comparison) {
-                    is_masked[value.index()] = true;
-                }
-            }
-            _ => {}
-        }
-    }
-    is_masked
 }
 
 impl Selection<'_> {
@@ -1225,16 +854,5 @@ impl Selection<'_> {
         };
         let register_bytes = if is_packed { total.max(16) } else { own };
         (Act::Store { result, encoding, bytes, register_bytes }, packed)
-    }
-}
-
-/// The immediate of a comparison: of floats, neither being NaN and without exceptions.
-fn predicate(compare: Compare, is_float: bool) -> u8 {
-    match compare {
-        Compare::Eq => 0,
-        Compare::Lt if is_float => 0x11,
-        Compare::Le if is_float => 0x12,
-        Compare::Lt | Compare::Below => 1,
-        Compare::Le => 2,
     }
 }

@@ -1,0 +1,123 @@
+//! Owns what the readers of a value say about it: in which widths a mask is wanted, which values an
+//! instruction can do without. It does not choose instructions.
+
+use crate::code::{Binary, Code, Operation, Type, Unary, Value};
+
+/// Masks of 32 and of 64 bits an element that somebody reads, with those that the masks are made of: which a
+/// mask is to have.
+pub(super) fn mask_widths(code: &Code) -> Vec<Widths> {
+    let mut widths = vec![Widths::default(); code.instructions.len()];
+    for (place, instruction) in code.instructions.iter().enumerate().rev() {
+        match instruction.operation {
+            Operation::Select(mask, ..) if instruction.ty != Type::Mask => {
+                widths[mask.index()].add(instruction.ty.bits());
+            }
+            // It asks in any width.
+            Operation::Rare { .. } => {}
+            operation if instruction.ty == Type::Mask && !matches!(operation, Operation::Compare(..)) => {
+                let own = widths[place].own();
+                operation.operands().for_each(|mask| widths[mask.index()].add(own));
+            }
+            _ => {}
+        }
+    }
+    widths
+}
+
+/// In which widths a mask of AVX2 is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Widths {
+    pub is_32: bool,
+    pub is_64: bool,
+}
+
+impl Widths {
+    fn add(&mut self, bits: u32) {
+        if bits == 64 {
+            self.is_64 = true;
+        } else {
+            self.is_32 = true;
+        }
+    }
+
+    /// Bits of an element of a mask that is made of others.
+    pub(super) fn own(self) -> u32 {
+        if self.is_64 { 64 } else { 32 }
+    }
+}
+
+/// Which values are read by others than `a · b + c`.
+pub(super) fn read_elsewhere(code: &Code) -> Vec<bool> {
+    let mut is_read = vec![false; code.instructions.len()];
+    code.results.iter().for_each(|value| is_read[value.index()] = true);
+    for instruction in &code.instructions {
+        if !matches!(instruction.operation, Operation::MulAdd(..)) {
+            instruction.operation.operands().for_each(|value| is_read[value.index()] = true);
+        }
+    }
+    is_read
+}
+
+/// Which masks are opposites that only selections and rare ways ask.
+pub(super) fn inverted(code: &Code) -> Vec<bool> {
+    let is_not = |operation| matches!(operation, Operation::Unary(Unary::Not, _));
+    let mut is_inverted: Vec<bool> = code
+        .instructions
+        .iter()
+        .map(|instruction| instruction.ty == Type::Mask && is_not(instruction.operation))
+        .collect();
+    for instruction in &code.instructions {
+        match instruction.operation {
+            Operation::Rare { .. } => {}
+            Operation::Select(..) if instruction.ty != Type::Mask => {}
+            operation => operation.operands().for_each(|value| is_inverted[value.index()] = false),
+        }
+    }
+    is_inverted
+}
+
+/// Which results of two operands only a selection reads, where it holds, or a conjunction of masks, in the
+/// same rare way as they are.
+pub(super) fn masked(code: &Code, is_inverted: &[bool]) -> Vec<bool> {
+    let mut readers = vec![0; code.instructions.len()];
+    code.results.iter().for_each(|value| readers[value.index()] += 1);
+    for instruction in &code.instructions {
+        instruction.operation.operands().for_each(|value| readers[value.index()] += 1);
+    }
+    let mut is_masked = vec![false; code.instructions.len()];
+    // The beginnings and ends of the rare ways that are open, and the end of the last one inside of each.
+    let mut ways = vec![(0, code.instructions.len(), 0)];
+    for (place, instruction) in code.instructions.iter().enumerate() {
+        while ways.len() > 1 && ways[ways.len() - 1].1 == place {
+            ways.pop();
+            if let Some((_, _, inner)) = ways.last_mut() {
+                *inner = place;
+            }
+        }
+        let Some(&(start, _, inner)) = ways.last() else { continue };
+        let is_own = |value: Value| value.index() >= start.max(inner) && readers[value.index()] == 1;
+        let operation = |value: Value| code.instructions[value.index()].operation;
+        match instruction.operation {
+            Operation::Rare { count, .. } => ways.push((place, place + 1 + count as usize, place)),
+            Operation::Select(mask, yes, _) if instruction.ty != Type::Mask && !is_inverted[mask.index()] => {
+                is_masked[yes.index()] = is_own(yes)
+                    && match operation(yes) {
+                        Operation::Binary(binary, ..) => !matches!(
+                            binary,
+                            Binary::ShiftLeft | Binary::ShiftRight | Binary::ShiftRightSigned
+                        ),
+                        _ => false,
+                    };
+            }
+            Operation::Binary(Binary::And, a, b) if instruction.ty == Type::Mask => {
+                let is_comparison =
+                    |&value: &Value| is_own(value) && matches!(operation(value), Operation::Compare(..));
+                if let Some(value) = [b, a].into_iter().find(is_comparison) {
+                    is_masked[value.index()] = true;
+                }
+            }
+            _ => {}
+        }
+    }
+    is_masked
+}
