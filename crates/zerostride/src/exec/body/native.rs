@@ -21,11 +21,11 @@ use crate::plan::{Instruction, Program, Register};
 /// thousands of them.
 const WORTH_ELEMENTS: usize = 1 << 16;
 
-/// Elements of the shortest row that is worth a call: a code sets its registers up for each.
+/// Operations on the elements of a row that are worth a call, for which a code sets its registers up.
 ///
-/// Measured on 2026-11-27 (Zen 5, one thread): normalise of (4096, 64) and (5000, 100) f32 took 1.2 times the
-/// time of chains with a call for each row, of rows of 1000 as long.
-const LEAST_ROW_ELEMENTS: usize = 256;
+/// Measured on 2026-11-27 (Zen 5, one thread, with a call for each row): formulas of four operations on rows
+/// of 64 f32 take 1.2 times as long as chains, of eight half as long.
+const LEAST_ROW_OPERATIONS: usize = 512;
 
 /// Codes that are kept for programs to come.
 const MOST_CODES: usize = 1024;
@@ -52,6 +52,8 @@ struct Source {
 /// A program that may become machine code.
 pub(in crate::exec) struct Printable {
     source: Source,
+    /// Its operations and conversions.
+    operations: usize,
     /// Elements that were computed so far, at most [`WORTH_ELEMENTS`] and some.
     computed: AtomicUsize,
     cached: OnceLock<Option<Arc<Native>>>,
@@ -73,9 +75,8 @@ impl Printable {
             };
             dtype.category() != Category::Complex && !may_fault
         };
-        if program.instructions.iter().filter(is_work).nth(1).is_none()
-            || !program.instructions.iter().zip(&program.dtypes).all(is_known)
-        {
+        let operations = program.instructions.iter().filter(is_work).count();
+        if operations < 2 || !program.instructions.iter().zip(&program.dtypes).all(is_known) {
             return None;
         }
         let read = |kind: &LoadKind| match kind {
@@ -96,7 +97,7 @@ impl Printable {
             write: Write::Cached,
         };
         let (cached, streaming) = (OnceLock::new(), OnceLock::new());
-        Some(Printable { source, computed: AtomicUsize::new(0), cached, streaming })
+        Some(Printable { source, operations, computed: AtomicUsize::new(0), cached, streaming })
     }
 
     /// The code for some rows of `len` elements, if the program is printed by now. Its operands are the
@@ -104,7 +105,7 @@ impl Printable {
     pub(super) fn code(&self, rows: usize, len: usize, stores: Stores) -> Option<&Native> {
         match Printing::active() {
             Printing::Never => return None,
-            Printing::Worth if len < LEAST_ROW_ELEMENTS || !self.has_computed(rows * len) => return None,
+            Printing::Worth if !self.is_worth(rows, len) => return None,
             Printing::Worth | Printing::Always => {}
         }
         let (code, write) = match stores {
@@ -114,9 +115,13 @@ impl Printable {
         code.get_or_init(|| kept(Source { write, ..self.source.clone() })).as_deref()
     }
 
-    /// Counts elements that are about to be computed; whether they are enough by now.
-    fn has_computed(&self, more: usize) -> bool {
-        let worth = |computed: usize| computed >= WORTH_ELEMENTS;
+    /// Whether rows are worth a call each, and enough elements were computed or are about to be, which it
+    /// counts.
+    fn is_worth(&self, rows: usize, len: usize) -> bool {
+        if len.saturating_mul(self.operations) < LEAST_ROW_OPERATIONS {
+            return false;
+        }
+        let (more, worth) = (rows.saturating_mul(len), |computed: usize| computed >= WORTH_ELEMENTS);
         worth(self.computed.load(Ordering::Relaxed))
             || worth(self.computed.fetch_add(more, Ordering::Relaxed).saturating_add(more))
     }
