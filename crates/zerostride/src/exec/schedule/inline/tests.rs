@@ -49,7 +49,7 @@ fn bytes_of(tensor: &Tensor) -> (DType, Vec<usize>, Vec<u8>) {
         Category::Bool | Category::Int => tensor.clone(),
         Category::Float | Category::Complex => {
             let nan = Tensor::full(&[], f64::NAN, tensor.dtype()).unwrap();
-            nan.where_(&tensor.isnan().unwrap(), tensor).unwrap()
+            nan.where_(tensor.isnan().unwrap(), tensor).unwrap()
         }
     };
     (tensor.dtype(), tensor.shape().to_vec(), one.with_bytes(<[u8]>::to_vec).unwrap())
