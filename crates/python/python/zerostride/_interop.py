@@ -143,10 +143,14 @@ def _multiplied(product, *factors):
     import numpy
 
     dtype = _promoted(numpy.result_type, *factors)
+    is_traced = any(isinstance(factor, zs.Expr) for factor in factors)
+    if not is_traced:
+        factors = [zs.asarray(factor) for factor in factors]
     if dtype is not None:
-        factors = [_cast(factor, "int64" if dtype == bool else dtype) for factor in factors]
+        convert = _cast if is_traced else _converted
+        factors = [convert(factor, "int64" if dtype == bool else dtype) for factor in factors]
     result = product(*(factor if isinstance(factor, zs.Expr) else zs.asarray(factor) for factor in factors))
-    return result if dtype is None else _cast(result, dtype)
+    return result if dtype is None else _converted(result, dtype)
 
 
 def _einsum(*operands, optimize=False):
@@ -293,10 +297,13 @@ def _cast(operand, dtype):
             rounded = numpy.dtype(dtype).type(operand).item()
         is_large = type(operand) is int and operand.bit_length() > 63
         return rounded if is_large or rounded != operand else operand
+    return _converted(zs._traced(operand if hasattr(operand, "dtype") else numpy.asarray(operand)), dtype)
+
+
+def _converted(result, dtype):
+    """A result converted to a NumPy dtype: a tensor where nothing is traced."""
     wanted = _own_dtype(dtype)
-    if not isinstance(operand, zs.Tensor):
-        operand = zs._traced(operand if hasattr(operand, "dtype") else numpy.asarray(operand))
-    return operand if operand.dtype is wanted else zs.astype(operand, wanted)
+    return result if result.dtype is wanted else zs.astype(result, wanted)
 
 
 @functools.cache
@@ -363,7 +370,7 @@ def _own_ufunc(ufunc, method, inputs, keywords):
         own = functools.partial(_divided, own)
     elif kinds <= {"i", "u"} and name == "pow" and not isinstance(inputs[1], zs.Expr) and (numpy.asarray(inputs[1]) < 0).any():
         raise ValueError("Integers to negative integer powers are not allowed.")
-    return _cast(own(*operands), dtypes[-1])
+    return _converted(own(*operands), dtypes[-1])
 
 
 _signature = functools.cache(inspect.signature)
@@ -539,7 +546,7 @@ def _in_place(name):
         _promoted(lambda *seen: ufunc.resolve_dtypes((*seen, seen[0])), self, other)
         if result.shape != self.shape:
             raise ValueError(f"non-broadcastable output operand with shape {self.shape} doesn't match the broadcast shape {result.shape}")
-        return _cast(result, self.dtype)
+        return _converted(result, self.dtype)
 
     return operated
 
