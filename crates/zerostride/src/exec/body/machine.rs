@@ -43,9 +43,7 @@ impl<'a> Machine<'a> {
     ) -> Result<()> {
         let compiled = self.compiled;
         compiled.check(rows, len, feeds, sink);
-        if let Some(code) =
-            compiled.printable.as_ref().and_then(|printable| printable.code(rows, len, stores))
-        {
+        if let Some(code) = compiled.code.as_ref().and_then(|code| code.printed(rows, len, stores)) {
             // SAFETY: the check above holds the rows of feeds and sink to `len` elements of the sizes that
             // the program was compiled for.
             unsafe { compiled.run_code(code, rows, len, feeds, sink) };

@@ -50,7 +50,7 @@ struct Source {
 }
 
 /// A program that may become machine code.
-pub(in crate::exec) struct Printable {
+pub(in crate::exec) struct ProgramCode {
     source: Source,
     /// Its operations and conversions.
     operations: usize,
@@ -60,10 +60,10 @@ pub(in crate::exec) struct Printable {
     streaming: OnceLock<Option<Arc<Native>>>,
 }
 
-impl Printable {
+impl ProgramCode {
     /// The program, unless it is a single operation, whose chain is as fast, or has what no code has: complex
     /// numbers in memory, and integers that are divided, of which a zero is an error.
-    pub(super) fn new(program: &Program, kinds: &[LoadKind]) -> Option<Printable> {
+    pub(super) fn new(program: &Program, kinds: &[LoadKind]) -> Option<ProgramCode> {
         let is_work = |instruction: &&Instruction| match instruction {
             Instruction::Load(_) | Instruction::Splat(_) => false,
             Instruction::Cast(_) | Instruction::Map { .. } => true,
@@ -97,12 +97,12 @@ impl Printable {
             write: Write::Cached,
         };
         let (cached, streaming) = (OnceLock::new(), OnceLock::new());
-        Some(Printable { source, operations, computed: AtomicUsize::new(0), cached, streaming })
+        Some(ProgramCode { source, operations, computed: AtomicUsize::new(0), cached, streaming })
     }
 
     /// The code for some rows of `len` elements, if the program is printed by now. Its operands are the
     /// loads, then the numbers, both in order, then the result.
-    pub(super) fn code(&self, rows: usize, len: usize, stores: Stores) -> Option<&Native> {
+    pub(super) fn printed(&self, rows: usize, len: usize, stores: Stores) -> Option<&Native> {
         match Printing::active() {
             Printing::Never => return None,
             Printing::Worth if !self.is_worth(rows, len) => return None,

@@ -8,7 +8,7 @@ use zerostride_kernels::{
 };
 use zerostride_ops::DType;
 
-use super::native::Printable;
+use super::native::ProgramCode;
 use crate::plan::{Instruction, Program, Register};
 
 /// How a program reads a load.
@@ -65,7 +65,7 @@ pub(crate) struct Compiled {
     /// Bytes of an element of the result.
     pub(in crate::exec) item: usize,
     /// The same program as machine code, where it is worth that.
-    pub(in crate::exec) printable: Option<Box<Printable>>,
+    pub(in crate::exec) code: Option<Box<ProgramCode>>,
 }
 
 impl Compiled {
@@ -83,8 +83,8 @@ impl Compiled {
         builder.finish();
         let item = program.dtypes[program.result].item_size();
         let Builder { stages, numbers, tiles, .. } = builder;
-        let printable = Printable::new(program, kinds).map(Box::new);
-        Compiled { stages, numbers, tiles, loads, item, printable }
+        let code = ProgramCode::new(program, kinds).map(Box::new);
+        Compiled { stages, numbers, tiles, loads, item, code }
     }
 
     /// Whether elements go from the loads straight to the result.
