@@ -3,7 +3,7 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyString, PyType};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyType};
 use zerostride::{Category, DType};
 
 use crate::once::Once;
@@ -117,12 +117,11 @@ impl PyDType {
     /// xarray finds out what it may fill in for missing elements.
     #[getter(__class__)]
     fn class<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
-        let modules = py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?;
-        match modules.get_item("numpy")? {
-            Some(numpy) if slf.get().0 != DType::BF16 => numpy.getattr("dtype"),
-            _ => Ok(slf.get_type().into_any()),
-        }
+        static CLASS: Once<Py<PyAny>> = Once::new();
+        Ok(match CLASS.loaded(slf.py(), "numpy", "dtype")? {
+            Some(class) if slf.get().0 != DType::BF16 => class.clone(),
+            _ => slf.get_type().into_any(),
+        })
     }
 
     fn __repr__(&self) -> String {

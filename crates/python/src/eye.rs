@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyTuple, PyType};
 use smallvec::SmallVec;
+use zerostride_shape::{Size, broadcast_onto};
 
 use crate::once::{Once, name};
 
@@ -83,22 +84,14 @@ fn is_wanted(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<bool> {
     if SEES_EVERY.load(Ordering::Relaxed) {
         return Ok(true);
     }
-    let (a, b) = (reversed(a)?, reversed(b)?);
-    let (mut stretches_a, mut stretches_b) = (false, false);
-    for dim in 0..a.len().max(b.len()) {
-        match (a.get(dim).copied().unwrap_or(1), b.get(dim).copied().unwrap_or(1)) {
-            (a, b) if a == b => {}
-            (1, _) => stretches_a = true,
-            (_, 1) => stretches_b = true,
-            _ => return Ok(false),
-        }
-    }
-    Ok(stretches_a && stretches_b)
+    let (a, b) = (sizes(a)?, sizes(b)?);
+    let (mut result, other) = if a.len() < b.len() { (b.clone(), &a) } else { (a.clone(), &b) };
+    let numel = |sizes: &[Size]| sizes.iter().fold(1, |numel: Size, &size| numel.saturating_mul(size));
+    Ok(broadcast_onto(&mut result, other) && numel(&result) > numel(&a).max(numel(&b)))
 }
 
-/// The sizes of a tensor, the last one first.
-fn reversed(shape: &Bound<'_, PyAny>) -> PyResult<SmallVec<[usize; 6]>> {
-    shape.cast::<PyTuple>()?.iter().rev().map(|size| size.extract()).collect()
+fn sizes(shape: &Bound<'_, PyAny>) -> PyResult<SmallVec<[Size; 6]>> {
+    shape.cast::<PyTuple>()?.iter().map(|size| size.extract()).collect()
 }
 
 /// `__torch_function__` of the guard's mode.

@@ -4,7 +4,7 @@
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use num_complex::{Complex32, Complex64};
-use zerostride_ops::DType;
+use zerostride_ops::{Category, DType};
 
 use super::float::{Accumulator, BLOCK_DEPTH, FactorElement, Real};
 use super::{Matrix, ProductSizes};
@@ -14,7 +14,7 @@ use crate::lane::Lane;
 /// Multiplications of a product up to which it is small.
 ///
 /// Measured on 2026-11-27 (Zen 5, one thread, f32, ns a product of square matrices): as small ones 3 x 3 17,
-/// 4 x 4 34, 6 x 6 100; by blocks 7 x 7 245, 8 x 8 247.
+/// 4 x 4 34, 6 x 6 100; by blocks 7 x 7 168, 8 x 8 163.
 const SMALL_MULTIPLICATIONS: usize = 256;
 
 /// Matrices at equal distances in memory.
@@ -26,14 +26,26 @@ pub struct Matrices<'a> {
     pub apart: isize,
 }
 
-/// Writes `count` products, one after the other, if they are of floats and small; otherwise nothing is
-/// written, and the answer is false.
+impl ProductSizes {
+    /// Whether [`matmul_small`] multiplies such matrices: products of floats whose preparation would take
+    /// longer than themselves.
+    pub fn is_small(self, dtype: DType) -> bool {
+        let multiplications = self.n.saturating_mul(self.k).saturating_mul(self.m);
+        dtype.category() >= Category::Float
+            && !dtype.is_half()
+            && (1..=SMALL_MULTIPLICATIONS).contains(&multiplications)
+            && self.k <= BLOCK_DEPTH
+    }
+}
+
+/// Writes `count` small products, one after the other.
 ///
 /// Shapes: `(count, n, k), (count, k, m) -> (count, n, m)`. The bits are those of
 /// [`matmul`](super::matmul()).
 ///
 /// # Panics
-/// If a matrix does not lie in its slice, or `out` has not `count * n * m` elements.
+/// If the products are not small ([`ProductSizes::is_small`]), a matrix does not lie in its slice, or `out` has
+/// not `count * n * m` elements.
 ///
 /// ```
 /// use zerostride_kernels::{Matrices, Matrix, ProductSizes, matmul_small};
@@ -43,7 +55,7 @@ pub struct Matrices<'a> {
 /// let first = Matrix { bytes: &elements, offset: 0, row_stride: 1, column_stride: 1 };
 /// let (each, same) = (Matrices { first, apart: 1 }, Matrices { first, apart: 0 });
 /// let mut out = [0; 16];
-/// assert!(matmul_small(DType::F32, ProductSizes { n: 1, k: 1, m: 1 }, 4, each, same, &mut out));
+/// matmul_small(DType::F32, ProductSizes { n: 1, k: 1, m: 1 }, 4, each, same, &mut out);
 /// assert_eq!(out[..], elements[..]);
 /// ```
 pub fn matmul_small(
@@ -53,19 +65,15 @@ pub fn matmul_small(
     a: Matrices<'_>,
     b: Matrices<'_>,
     out: &mut [u8],
-) -> bool {
-    let multiplications = sizes.n.saturating_mul(sizes.k).saturating_mul(sizes.m);
-    if multiplications == 0 || multiplications > SMALL_MULTIPLICATIONS || sizes.k > BLOCK_DEPTH {
-        return false;
-    }
+) {
+    assert!(sizes.is_small(dtype), "{sizes:?} of {dtype:?} is no small product");
     match dtype {
         DType::F32 => multiply::<f32>(sizes, count, a, b, out),
         DType::F64 => multiply::<f64>(sizes, count, a, b, out),
         DType::C64 => multiply::<Complex32>(sizes, count, a, b, out),
         DType::C128 => multiply::<Complex64>(sizes, count, a, b, out),
-        _ => return false,
+        _ => unreachable!("only floats have small products"),
     }
-    true
 }
 
 fn multiply<T: Accumulator + FactorElement<Sum = T>>(
@@ -141,7 +149,8 @@ mod tests {
                 let (a, b) =
                     (Matrices { first: a, apart: (n * k) as isize }, Matrices { first: b, apart: 3 });
                 let mut found = vec![0; count * n * m * item];
-                assert!(matmul_small(dtype, sizes, count, a, b, &mut found));
+                assert!(sizes.is_small(dtype));
+                matmul_small(dtype, sizes, count, a, b, &mut found);
                 for (at, found) in (0..).zip(found.chunks(n * m * item)) {
                     let a = Matrix { offset: a.first.offset + at * a.apart, ..a.first };
                     let b = Matrix { offset: b.first.offset + at * b.apart, ..b.first };
@@ -155,12 +164,7 @@ mod tests {
 
     #[test]
     fn large_products_and_those_of_integers_are_not_small() {
-        let first = Matrix { bytes: cast_slice(&[0f32]), offset: 0, row_stride: 0, column_stride: 0 };
-        let all = Matrices { first, apart: 0 };
-        let product = |dtype, n, k, m| {
-            let mut out = vec![0f32; n * m];
-            matmul_small(dtype, ProductSizes { n, k, m }, 1, all, all, cast_slice_mut(&mut out))
-        };
+        let product = |dtype, n, k, m| ProductSizes { n, k, m }.is_small(dtype);
         assert!(!product(DType::I32, 2, 2, 2));
         assert!(!product(DType::F32, 1, 129, 1));
         assert!(!product(DType::F32, 17, 16, 1));

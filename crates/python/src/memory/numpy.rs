@@ -40,9 +40,11 @@ const WRITABLE: c_int = 0x400;
 /// Writing is deprecated and NumPy warns of it, as for the results of `numpy.broadcast_arrays`.
 const WARNS: c_int = c_int::MIN;
 
+/// `numpy.ndarray`.
+static NDARRAY: Once<Py<PyAny>> = Once::new();
+
 /// Whether an object is a NumPy array, and not of a subclass.
 pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    static NDARRAY: Once<Py<PyAny>> = Once::new();
     let class = NDARRAY.loaded(object.py(), "numpy", "ndarray")?;
     Ok(class.is_some_and(|class| object.is_exact_instance(class)))
 }
@@ -134,8 +136,7 @@ pub(crate) fn array<'py>(tensor: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, P
     let shape = PyTuple::new(tensor.py(), own.shape())?;
     let dtype =
         dtypes(tensor.py())?.iter().find(|(_, dtype)| *dtype == own.dtype()).map(|(native, _)| native);
-    static CLASS: Once<Py<PyAny>> = Once::new();
-    CLASS.import(tensor.py(), "numpy", "ndarray")?.call1((shape, dtype, tensor))
+    NDARRAY.import(tensor.py(), "numpy", "ndarray")?.call1((shape, dtype, tensor))
 }
 
 /// NumPy's native dtypes, with ours.

@@ -45,14 +45,15 @@ pub(in crate::exec) fn run(
         let [a, b] = factors(first / n, first % n);
         matmul(dtype, ProductSizes { n: rows, k, m }, a, b, out, scratch);
     };
-    // As many batches as lie at equal distances, from a number on; false if they are not small.
-    let multiply_small = |first: usize, out: &mut [u8]| {
-        let [a, b] = [(a, 0), (b, 1)].map(|(factor, at)| Matrices {
-            first: factors(first, 0)[at],
-            apart: factor.batch.last().copied().unwrap_or(0),
-        });
-        let count = out.len() / (n * m * dtype.item_size());
-        matmul_small(dtype, ProductSizes { n, k, m }, count, a, b, out)
+    // Small batches from a number on, which lie at equal distances.
+    let sizes = ProductSizes { n, k, m };
+    let is_small = sizes.is_small(dtype);
+    let multiply_small = |first: usize, count: usize, out: &mut [u8]| {
+        let [first_a, first_b] = factors(first, 0);
+        let apart = |factor: &Factor| factor.batch.last().copied().unwrap_or(0);
+        let (a, b) =
+            (Matrices { first: first_a, apart: apart(a) }, Matrices { first: first_b, apart: apart(b) });
+        matmul_small(dtype, sizes, count, a, b, out);
     };
     let [least, most] = BLOCK_ROWS;
     // Every thread has some blocks.
@@ -67,11 +68,10 @@ pub(in crate::exec) fn run(
             while !rest.is_empty() {
                 let alike = batch.last().map_or(1, |inner| inner - first / n % inner);
                 let whole = alike.min(rest.len() / (n * row));
-                if first.is_multiple_of(n)
-                    && whole > 1
-                    && multiply_small(first / n, &mut rest[..whole * n * row])
-                {
-                    rest = &mut rest[whole * n * row..];
+                if is_small && first.is_multiple_of(n) && whole > 1 {
+                    let own;
+                    (own, rest) = rest.split_at_mut(whole * n * row);
+                    multiply_small(first / n, whole, own);
                     first += whole * n;
                     continue;
                 }
