@@ -44,8 +44,8 @@ impl ProductSizes {
 /// [`matmul`](super::matmul()).
 ///
 /// # Panics
-/// If the products are not small ([`ProductSizes::is_small`]), a matrix does not lie in its slice, or `out` has
-/// not `count * n * m` elements.
+/// If the products are not small ([`ProductSizes::is_small`]), a matrix does not lie in its slice, or `out`
+/// has not `count * n * m` elements.
 ///
 /// ```
 /// use zerostride_kernels::{Matrices, Matrix, ProductSizes, matmul_small};
