@@ -25,6 +25,7 @@ PARTS = [
     "matmul",
     "einsum",
     "gradients",
+    "orders",
     "out",
     "printing",
     "protocols",

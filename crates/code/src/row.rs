@@ -12,6 +12,9 @@ pub enum Read {
     Splat,
     /// They have a constant distance in bytes, which is an argument of the call.
     Stepped,
+    /// So many contiguous elements in turn, a power of two from 16 on, which are the row's result: what the
+    /// code makes of an accumulator and an element replaces the accumulator.
+    Accumulators(u32),
 }
 
 /// How the elements of a result are written; they are contiguous.
@@ -29,7 +32,8 @@ pub enum Write {
 pub struct Row {
     /// What is computed.
     pub code: Code,
-    /// One for each input of the code.
+    /// One for each input of the code. If one has accumulators, it is the last, and the code has one result,
+    /// of the same type: a float, or a word of 32 or 64 bits.
     pub reads: Vec<Read>,
     /// One for each result of the code. A mask is written as a byte, 0 or 1.
     pub writes: Vec<Write>,
@@ -41,5 +45,13 @@ impl Row {
         let (reads, writes) =
             (vec![Read::Vector; code.inputs().len()], vec![Write::Cached; code.results().len()]);
         Row { code, reads, writes }
+    }
+
+    /// Accumulators, if the row has some.
+    pub fn accumulators(&self) -> Option<u32> {
+        match self.reads.last() {
+            Some(&Read::Accumulators(count)) => Some(count),
+            _ => None,
+        }
     }
 }

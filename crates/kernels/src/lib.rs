@@ -42,6 +42,8 @@ pub use isa::Isa;
 pub use matmul::{Matrices, Matrix, ProductScratch, ProductSizes, matmul, matmul_small};
 pub use native::{Native, Printing};
 pub use pack::{Pack, PackDense, PackDim, pack, pack_dense};
-pub use record::{Recorded, record, record_cast, record_load, record_scalar, record_store, stored_type};
+pub use record::{
+    Recorded, record, record_cast, record_load, record_scalar, record_step, record_store, stored_type,
+};
 pub use reduce::{Fold, LEAF_ELEMENTS, Pairwise, ReducePanel, Reducer, Term, lane_rows, lanes};
 pub use tuning::Tuning;

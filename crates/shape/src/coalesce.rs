@@ -52,6 +52,28 @@ pub fn coalesce(shape: &[Size], strides: &[&[Stride]]) -> (Shape, Vec<Strides>) 
     pack(sizes, merged.into_iter())
 }
 
+/// The order, outermost first, in which PyTorch lays out the dimensions of the result of an element-wise
+/// operation; `None` if that is row-major. It is the order of [`order_dims`].
+///
+/// Shapes: `strides` holds one slice for each operand, all as long as `shape`, 0 where it is stretched.
+///
+/// # Panics
+/// If an operand has fewer strides than `shape` has sizes.
+///
+/// Source: after PyTorch's `TensorIteratorBase::reorder_dimensions`.
+///
+/// ```
+/// use zerostride_shape::result_order;
+///
+/// assert_eq!(result_order(&[2, 3], &[&[3, 1], &[0, 1]]), None);
+/// // A transposed matrix, and a row that is stretched.
+/// assert_eq!(result_order(&[2, 3], &[&[1, 2], &[0, 1]]), Some(vec![1, 0]));
+/// ```
+pub fn result_order(shape: &[Size], strides: &[&[Stride]]) -> Option<Vec<usize>> {
+    let order = order_of(shape, strides);
+    (!order.is_sorted()).then(|| order.iter().copied().collect())
+}
+
 /// The same loop with its dimensions ordered for locality: by stride, largest outermost. The first operand
 /// decides, and where its strides are equal or 0, the next ones.
 ///
@@ -75,22 +97,7 @@ pub fn coalesce(shape: &[Size], strides: &[&[Stride]]) -> (Shape, Vec<Strides>) 
 /// assert_eq!(strides[1], [1]);
 /// ```
 pub fn order_dims(shape: &[Size], strides: &[&[Stride]]) -> (Shape, Vec<Strides>) {
-    // Outermost first, by insertion. A sort would need a total order, and where strides are 0 the order is
-    // partial.
-    let mut order: Dims<usize> = (0..shape.len()).collect();
-    for next in 1..order.len() {
-        let mut at = next;
-        for before in (0..next).rev() {
-            match inner_of(shape, strides, order[before], order[at]) {
-                Some(true) => {
-                    order.swap(before, at);
-                    at = before;
-                }
-                Some(false) => break,
-                None => {}
-            }
-        }
-    }
+    let order = order_of(shape, strides);
     let sizes = order.iter().map(|&dim| shape[dim]).collect();
     pack(sizes, strides.iter().map(|operand| order.iter().map(|&dim| operand[dim]).collect()))
 }
@@ -123,19 +130,41 @@ pub fn turn_dims(shape: &[Size], strides: &[&[Stride]]) -> (Vec<Strides>, Vec<St
     strides.iter().map(turn).unzip()
 }
 
-/// Whether dimension `a` should be inside dimension `b`; `None` if no operand decides.
-fn inner_of(shape: &[Size], strides: &[&[Stride]], a: usize, b: usize) -> Option<bool> {
+/// The dimensions in the order of their strides, outermost first.
+fn order_of(shape: &[Size], strides: &[&[Stride]]) -> Dims<usize> {
+    // Innermost first, by insertion. A sort would need a total order, and where strides are 0 the order is
+    // partial.
+    let mut order: Dims<usize> = (0..shape.len()).rev().collect();
+    for next in 1..order.len() {
+        let mut at = next;
+        for inner in (0..next).rev() {
+            match is_outside(shape, strides, order[inner], order[at]) {
+                Some(true) => {
+                    order.swap(inner, at);
+                    at = inner;
+                }
+                Some(false) => break,
+                None => {}
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
+/// Whether dimension `a` should be outside dimension `b`; `None` if no operand decides.
+fn is_outside(shape: &[Size], strides: &[&[Stride]], a: usize, b: usize) -> Option<bool> {
     for operand in strides {
         let (step_a, step_b) = (operand[a].unsigned_abs(), operand[b].unsigned_abs());
         if step_a == 0 || step_b == 0 {
             continue;
         }
         if step_a != step_b {
-            return Some(step_a < step_b);
+            return Some(step_a > step_b);
         }
-        // With equal strides the longer dimension is outside, as in PyTorch.
-        if shape[a] != shape[b] {
-            return Some(shape[a] < shape[b]);
+        // With equal strides the longer dimension is outside.
+        if shape[a] > shape[b] {
+            return Some(true);
         }
     }
     None

@@ -170,6 +170,29 @@ impl Layout {
         Some(reaches.fold((start, start), |(low, high), reach| (low + reach.min(0), high + reach.max(0))))
     }
 
+    /// Whether the dimensions lie in their order, each outside of the next: then so do those of results that
+    /// are computed from such operands alone ([`result_order`](crate::result_order)). Sizes of 1 and strides
+    /// of 0 make no difference.
+    ///
+    /// ```
+    /// use zerostride_shape::{Layout, Shape};
+    /// let matrix = Layout::contiguous(Shape::new(&[2, 3])?);
+    /// assert!(matrix.is_in_order() && !matrix.t()?.is_in_order());
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    pub fn is_in_order(&self) -> bool {
+        let mut outer = usize::MAX;
+        self.shape.iter().zip(&self.strides).all(|(&size, &stride)| {
+            let own = stride.unsigned_abs();
+            let decides = size != 1 && own != 0;
+            let is_inside = !decides || own < outer;
+            if decides {
+                outer = own;
+            }
+            is_inside
+        })
+    }
+
     /// Whether the elements are adjacent, in row-major order. Strides of dimensions of size 1 do not matter;
     /// a layout without elements is contiguous.
     ///

@@ -60,7 +60,7 @@ pub use broadcast::{
     check_in_place, sum_to_size_dims,
 };
 pub use class::{Class, Classes, UnknownClass, is_mutual_stretch};
-pub use coalesce::{coalesce, order_dims, turn_dims};
+pub use coalesce::{coalesce, order_dims, result_order, turn_dims};
 pub use constant::{broadcast_const, broadcast_rank};
 pub use dims::FEW_DIMS;
 pub use error::{Diagnostic, ErrorClass, ShapeError};

@@ -367,8 +367,8 @@ fn steps_that_run_together_have_the_bits_of_steps_apart() {
         let root = (&variance + 1e-5).sqrt();
         let normalised = (&x - &mean) / &root * &gain;
         let slowly = (&x - &apart(mean)) / &apart(root) * &gain;
-        let point = Expr::from(&Tensor::rand(&[columns, 1, 8], 5).unwrap());
-        let others = Expr::from(&Tensor::rand(&[1, rows, 8], 6).unwrap());
+        let point = Expr::from(&Tensor::rand(&[columns, 1, 9], 5).unwrap());
+        let others = Expr::from(&Tensor::rand(&[1, rows, 9], 6).unwrap());
         let distances = (&point - &others).square().sum(-1);
         let kernel = (-&distances).exp().sum(-1);
         let by_hand = apart((-apart(distances)).exp()).sum(-1);

@@ -6,6 +6,7 @@
 
 mod cast;
 mod integer;
+mod step;
 
 use std::marker::PhantomData;
 
@@ -15,6 +16,7 @@ use zerostride_ops::{Category, DType, Op, Scalar};
 
 pub use cast::record_cast;
 use integer::{Booleans, Integers};
+pub use step::record_step;
 
 use crate::bodies::complex::short;
 use crate::bodies::dispatch::{self, Body, VisitComplex, VisitFloat};

@@ -99,6 +99,9 @@ pub struct ReducePanel {
     pub column_step: usize,
     /// From one reduced element of a result to the next; it differs from `width` only if that is 1.
     pub row_step: usize,
+    /// Rows of a leaf: [`LEAF_ELEMENTS`], or as many as there are [`lanes`] where each row is what has been
+    /// accumulated in one of them ([`Reducer::accumulators`]).
+    pub leaf: usize,
 }
 
 /// A reduction in progress, over a block of neighbouring results.
@@ -185,6 +188,23 @@ impl Reducer {
         matches!(self.op, Sum | Prod | Amax | Amin)
             && matches!(self.takes, DType::F16 | DType::BF16 | DType::F32 | DType::F64)
             && self.reduced >= MAX_VECTOR_LEN
+    }
+
+    /// The dtype of what folds accumulate and what that is before the first element, as bytes, where code can
+    /// accumulate instead of them ([`record_step`](crate::record_step)).
+    pub fn accumulators(&self) -> Option<(DType, Vec<u8>)> {
+        let empty = match self.op {
+            Reduction::Sum => 0.0,
+            Reduction::Prod => 1.0,
+            Reduction::Amax => f64::NEG_INFINITY,
+            Reduction::Amin => f64::INFINITY,
+            Reduction::All | Reduction::Any | Reduction::Argmax | Reduction::Argmin | Reduction::Var => None?,
+        };
+        match self.takes {
+            DType::F32 => Some((DType::F32, (empty as f32).to_ne_bytes().to_vec())),
+            DType::F64 => Some((DType::F64, empty.to_ne_bytes().to_vec())),
+            _ => None,
+        }
     }
 
     /// The operation.

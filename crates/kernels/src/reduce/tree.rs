@@ -129,9 +129,9 @@ fn leaf_steps<'a, R: Rule>(
     (first, lanes): (usize, usize),
     looks: (&'a [Elem<R>], u64),
 ) -> RowSequence<'a, Elem<R>, EvenStarts> {
-    let rows = LEAF_ELEMENTS.min(panel.rows - leaf * LEAF_ELEMENTS);
+    let rows = panel.leaf.min(panel.rows - leaf * panel.leaf);
     let (whole, tail) = (rows >> lanes.ilog2(), rows & (lanes - 1));
-    let row = first + leaf * LEAF_ELEMENTS;
+    let row = first + leaf * panel.leaf;
     RowSequence::new(
         elements,
         EvenStarts(lanes * panel.width),
@@ -337,7 +337,7 @@ impl<R: Rule> Task for TakeLeaves<'_, R> {
     #[inline(always)]
     fn run(self) {
         let (tree, panel) = (&mut *self.tree, self.panel);
-        tree.grow(tree.taken + panel.rows.div_ceil(LEAF_ELEMENTS) * tree.lanes, tree.lanes.ilog2() as usize);
+        tree.grow(tree.taken + panel.rows.div_ceil(panel.leaf) * tree.lanes, tree.lanes.ilog2() as usize);
         if panel.row_step == 1 && tree.lanes == 1 && R::lines(&mut tree.current, self.elements, &panel) {
             tree.push::<R>(0);
             return;
@@ -359,11 +359,11 @@ impl<R: Rule> TakeLeaves<'_, R> {
     #[inline(always)]
     fn alone(self) {
         let TakeLeaves { tree, elements, panel, first } = self;
-        let (count, lanes, flips) = (panel.rows.div_ceil(LEAF_ELEMENTS), tree.lanes, tree.rule.flips());
+        let (count, lanes, flips) = (panel.rows.div_ceil(panel.leaf), tree.lanes, tree.rule.flips());
         let mut halved = Halved::<R>::new();
         let (mut column, mut leaf) = (0, 0);
         while column < panel.columns && leaf < count {
-            let elements = &elements[column * panel.column_step + leaf * LEAF_ELEMENTS * panel.row_step..];
+            let elements = &elements[column * panel.column_step + leaf * panel.leaf * panel.row_step..];
             let elements = match &mut tree.gathered {
                 Some(gathered) => gathered.leaf(elements, leaf),
                 None => elements,
@@ -386,11 +386,11 @@ impl<R: Rule> TakeLeaves<'_, R> {
     #[inline(always)]
     fn in_rows(self) {
         let TakeLeaves { tree, elements, panel, first } = self;
-        let ReducePanel { width, columns, column_step, row_step, .. } = panel;
-        let (count, lanes, flips) = (panel.rows.div_ceil(LEAF_ELEMENTS), tree.lanes, tree.rule.flips());
+        let ReducePanel { width, columns, column_step, row_step, leaf: leaf_rows, .. } = panel;
+        let (count, lanes, flips) = (panel.rows.div_ceil(panel.leaf), tree.lanes, tree.rule.flips());
         for column in 0..columns {
             for leaf in 0..count {
-                let elements = &elements[column * column_step + leaf * LEAF_ELEMENTS * row_step..];
+                let elements = &elements[column * column_step + leaf * leaf_rows * row_step..];
                 let elements = match &mut tree.gathered {
                     Some(gathered) => gathered.leaf(elements, leaf),
                     None => elements,

@@ -68,6 +68,8 @@ struct Writing<'a> {
     values: Vec<Vec<Value>>,
     /// Types that are used.
     types: Vec<Type>,
+    /// How many of the first values are inputs.
+    inputs: usize,
 }
 
 impl Writing<'_> {
@@ -344,26 +346,7 @@ impl Writing<'_> {
 
 /// A code of random operations.
 fn code(random: &mut Random) -> Code {
-    let count = 1 + random.below(4);
-    let mut types: Vec<Type> = (0..count).map(|_| random.one_of(&TYPES)).collect();
-    if random.is_one_in(2) {
-        // Without elements of 64 bits vectors are twice as long.
-        types.retain(|ty| ty.bits() < 64);
-    }
-    let builder = Builder::new();
-    let mut writing = Writing { random, builder, values: vec![Vec::new()], types: types.clone() };
-    if types.is_empty() {
-        writing.types.push(Type::F32);
-        types.push(Type::F32);
-    }
-    for &ty in &types {
-        let input = writing.builder.input(ty);
-        writing.keep(input);
-    }
-    let mask = writing.mask();
-    writing.keep(mask);
-    let length = if writing.random.is_one_in(5) { 150 } else { 20 };
-    writing.some(length, 0);
+    let mut writing = random_writing(random, None);
     let count = 1 + writing.random.below(3);
     let mut results = Vec::new();
     for _ in 0..count {
@@ -373,6 +356,55 @@ fn code(random: &mut Random) -> Code {
     // The last value needs the most.
     results.push(writing.values[0][writing.values[0].len() - 1]);
     writing.builder.finish(&results)
+}
+
+/// A code of random operations whose last input is an accumulator, and whose result is the next one.
+fn accumulating(random: &mut Random, of: Type) -> Code {
+    let mut writing = random_writing(random, Some(of));
+    let inputs = writing.values[0].clone();
+    let (accumulator, mut value) = (inputs[writing.inputs - 1], writing.of(of));
+    if value == accumulator {
+        value = writing.builder.constant(of, 7);
+    }
+    let next = match (of, writing.random.below(3)) {
+        (Type::F32 | Type::F64, 0) => {
+            // The greater one.
+            let is_less = writing.builder.compare(Compare::Lt, accumulator, value);
+            writing.builder.select(is_less, value, accumulator)
+        }
+        (Type::F32 | Type::F64, 1) => writing.builder.mul_add(value, value, accumulator),
+        (Type::F32 | Type::F64, _) => writing.builder.binary(Binary::Add, accumulator, value),
+        _ => writing.builder.binary(Binary::Sub, value, accumulator),
+    };
+    writing.builder.finish(&[next])
+}
+
+/// Random operations on inputs, the last of which has a type, if one is wanted.
+fn random_writing<'a>(random: &'a mut Random, last: Option<Type>) -> Writing<'a> {
+    let count = 1 + random.below(4);
+    let mut types: Vec<Type> = (0..count).map(|_| random.one_of(&TYPES)).collect();
+    if random.is_one_in(2) {
+        // Without elements of 64 bits vectors are twice as long.
+        types.retain(|ty| ty.bits() < 64);
+    }
+    let builder = Builder::new();
+    types.extend(last);
+    let mut writing =
+        Writing { random, builder, values: vec![Vec::new()], types: types.clone(), inputs: types.len() };
+    if types.is_empty() {
+        writing.types.push(Type::F32);
+        types.push(Type::F32);
+        writing.inputs = 1;
+    }
+    for &ty in &types {
+        let input = writing.builder.input(ty);
+        writing.keep(input);
+    }
+    let mask = writing.mask();
+    writing.keep(mask);
+    let length = if writing.random.is_one_in(5) { 150 } else { 20 };
+    writing.some(length, 0);
+    writing
 }
 
 /// Memory between pages that nobody may touch.
@@ -515,6 +547,7 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set]) {
                 Read::Vector => (count, own as isize),
                 Read::Splat => (1, 0),
                 Read::Stepped => (count, random.one_of(&[0, 1, 2, 3, 5, -1, -3]) * own as isize),
+                Read::Accumulators(_) => unreachable!("no row of these has accumulators"),
             };
             let span = length.saturating_sub(1) * step.unsigned_abs() + own;
             let span = if length == 0 { 0 } else { span };
@@ -569,6 +602,72 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set]) {
     }
 }
 
+/// Runs a random code on random elements and accumulators, and compares these with the interpreter's.
+fn check_accumulators(seed: u64, memory: &[Guarded], sets: &[Set]) {
+    let random = &mut Random(seed);
+    let of = random.one_of(&[Type::F32, Type::F64, Type::W32, Type::W64]);
+    let (code, accumulators) = (accumulating(random, of), random.one_of(&[16, 64]));
+    let inputs = code.inputs();
+    let mut reads: Vec<Read> = inputs
+        .iter()
+        .map(|_| random.one_of(&[Read::Vector, Read::Vector, Read::Splat, Read::Stepped]))
+        .collect();
+    let last = reads.len() - 1;
+    reads[last] = Read::Accumulators(accumulators as u32);
+    let row = Row { code: code.clone(), reads, writes: vec![Write::Cached] };
+    let count = random.below(300);
+    for &set in sets {
+        let bytes = print(&row, set).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{code}"));
+        check_instructions(&bytes, set, seed);
+        let native = Native::new(&bytes).expect("memory for code");
+        let (mut arguments, mut steps, mut elements): (Vec<*mut u8>, Vec<*mut u8>, Vec<Vec<u64>>) =
+            Default::default();
+        for (nth, (&ty, &way)) in inputs.iter().zip(&row.reads).enumerate() {
+            let own = element_bytes(ty);
+            let (length, distance) = match way {
+                Read::Vector => (count, 1),
+                Read::Splat => (1, 0),
+                Read::Stepped => (count, random.one_of(&[0, 1, 3])),
+                Read::Accumulators(_) => (accumulators, 1),
+            };
+            let span = if length == 0 { 0 } else { ((length - 1) * distance + 1) * own };
+            let first = memory[nth].place(span, random.is_one_in(2));
+            for at in 0..length {
+                // SAFETY: the element is inside of the span.
+                write(unsafe { first.add(at * distance * own) }, own, random.element(ty));
+            }
+            let places = if nth == last { accumulators } else { count };
+            // SAFETY: as above; elements may be the same memory.
+            elements
+                .push((0..places).map(|at| read(unsafe { first.add(at * distance * own) }, own)).collect());
+            arguments.push(first);
+            if way == Read::Stepped {
+                steps.push((distance * own) as *mut u8);
+            }
+        }
+        let results = arguments[last];
+        arguments.push(results);
+        arguments.extend(steps);
+        // SAFETY: the operands have the elements, and the result is the accumulators.
+        unsafe { native.call(arguments.as_ptr(), count) };
+        let mut wanted = elements.pop().expect("there are accumulators");
+        for at in 0..count {
+            let place = at % accumulators;
+            let element: Vec<u64> = elements.iter().map(|input| input[at]).chain([wanted[place]]).collect();
+            wanted[place] = code.run(&element)[0];
+        }
+        for (at, &wanted) in wanted.iter().enumerate() {
+            // SAFETY: there are so many accumulators.
+            let bits = read(unsafe { results.add(at * element_bytes(of)) }, element_bytes(of));
+            assert!(
+                bits == wanted || is_nan(of, bits) && is_nan(of, wanted),
+                "seed {seed}, {set:?}, accumulator {at} of {accumulators} of {count}: {bits:#x}, not {wanted:#x}\n{:?}\n{code}",
+                row.reads
+            );
+        }
+    }
+}
+
 fn sets() -> impl Iterator<Item = Set> {
     [Set::Avx512, Set::Avx2].into_iter().filter(|&set| is_supported(set))
 }
@@ -605,6 +704,15 @@ pub(super) fn assert_printed(code: &Code, rows: &[Vec<u64>], label: impl Fn() ->
 /// How many codes are tried: more by `ZEROSTRIDE_PRINTED_CODES=1000000`.
 fn trials() -> u64 {
     std::env::var("ZEROSTRIDE_PRINTED_CODES").ok().and_then(|count| count.parse().ok()).unwrap_or(4000)
+}
+
+#[test]
+fn printed_accumulators_are_those_of_the_interpreter() {
+    let memory: Vec<Guarded> = (0..8).map(|_| Guarded::new()).collect();
+    let sets: Vec<Set> = sets().collect();
+    for seed in 0..trials() / 2 {
+        check_accumulators(seed.wrapping_mul(0x2545_f491_4f6c_dd1d), &memory, &sets);
+    }
 }
 
 #[test]

@@ -4,11 +4,14 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 use half::{bf16, f16};
 use smallvec::SmallVec;
-use zerostride_kernels::{Isa, LEAF_ELEMENTS, ReducePanel, Reducer, cast_kernel, lane_rows, lanes};
+use zerostride_code::{Builder, Type};
+use zerostride_kernels::{
+    Isa, LEAF_ELEMENTS, ReducePanel, Reducer, cast_kernel, lane_rows, lanes, record_step,
+};
 use zerostride_ops::{Category, DType, Reduction};
 
 fn column(rows: usize) -> ReducePanel {
-    ReducePanel { rows, width: 1, columns: 1, column_step: 0, row_step: 1 }
+    ReducePanel { rows, width: 1, columns: 1, column_step: 0, row_step: 1, leaf: LEAF_ELEMENTS }
 }
 
 /// Feeds `values` as one column, in folds of `leaves` leaves each.
@@ -176,9 +179,22 @@ fn every_way_on_every_instruction_set_has_the_bits_of_rows_on_the_portable_one()
             let size = (rows, columns);
             let expected = reduce(&plain, Isa::Portable, (&wide, item), size, None);
             for isa in Isa::ALL.into_iter().filter(|isa| isa.is_supported()) {
-                let narrow =
-                    ReducePanel { rows, width: columns, columns: 1, column_step: 0, row_step: columns };
-                let each = ReducePanel { rows, width: 1, columns, column_step: rows, row_step: 1 };
+                let narrow = ReducePanel {
+                    rows,
+                    width: columns,
+                    columns: 1,
+                    column_step: 0,
+                    row_step: columns,
+                    leaf: LEAF_ELEMENTS,
+                };
+                let each = ReducePanel {
+                    rows,
+                    width: 1,
+                    columns,
+                    column_step: rows,
+                    row_step: 1,
+                    leaf: LEAF_ELEMENTS,
+                };
                 let apart_panel = ReducePanel { column_step: 3 * rows, row_step: 3, ..each };
                 let ways = [(&across, None), (&across, Some(narrow)), (&along, Some(each))];
                 // Order-free reductions do not gather strided leaves.
@@ -297,4 +313,63 @@ fn a_long_sum_of_equal_numbers_does_not_drift() {
     let exact = 0.1 * (1 << 22) as f32;
     let found = sum(&vec![0.1; 1 << 22], 1);
     assert!((found - exact).abs() <= 4.0 * f32::EPSILON * exact, "{found} for {exact}");
+}
+
+/// Numbers as elements of a float dtype.
+fn elements_of(dtype: DType, values: &[f64]) -> Vec<u64> {
+    let bits = |&value: &f64| match dtype {
+        DType::F32 => (value as f32).to_bits().into(),
+        _ => value.to_bits(),
+    };
+    values.iter().map(bits).collect()
+}
+
+fn bytes_of(dtype: DType, elements: &[u64]) -> Vec<u8> {
+    elements.iter().flat_map(|bits| bits.to_le_bytes()[..dtype.item_size()].to_vec()).collect()
+}
+
+#[test]
+fn recorded_steps_accumulate_as_folds_do() {
+    let ops = [Reduction::Sum, Reduction::Prod, Reduction::Amax, Reduction::Amin];
+    for (op, dtype) in ops.into_iter().flat_map(|op| [(op, DType::F32), (op, DType::F64)]) {
+        let ty = if dtype == DType::F32 { Type::F32 } else { Type::F64 };
+        let mut code = Builder::new();
+        let (held, element) = (code.input(ty), code.input(ty));
+        let next = record_step(&mut code, op, held, element).unwrap();
+        let code = code.finish(&[next]);
+        for len in [1, 5, 127, 128, 130, 1000, 1024, 1025, 5000] {
+            let mut values: Vec<f64> =
+                (0..len).map(|i| ((i * 7919 % 1013) as f64 / 512.0 - 1.0).exp()).collect();
+            if len == 130 {
+                values[77] = f64::NAN;
+            }
+            let elements = elements_of(dtype, &values);
+            let reducer = Reducer::new(op, dtype, dtype, len, 0.0);
+            let (of, empty) = reducer.accumulators().unwrap();
+            assert_eq!(of, dtype);
+            let mut padded = [0; 8];
+            padded[..empty.len()].copy_from_slice(&empty);
+            let (empty, lanes) = (u64::from_le_bytes(padded), lanes(len));
+            let mut wanted = vec![0; dtype.item_size()];
+            let mut fold = reducer.start(1);
+            fold.leaves(&bytes_of(dtype, &elements), &column(len), 0);
+            fold.finish(&mut wanted);
+
+            // Leaf by leaf, as what each lane of a leaf has accumulated.
+            let mut found = wanted.clone();
+            let accumulated = elements.chunks(LEAF_ELEMENTS).flat_map(|leaf| {
+                let mut held = vec![empty; lanes];
+                for (at, &element) in leaf.iter().enumerate() {
+                    held[at % lanes] = code.run(&[held[at % lanes], element])[0];
+                }
+                held
+            });
+            let accumulated: Vec<u64> = accumulated.collect();
+            let panel = ReducePanel { leaf: lanes, ..column(accumulated.len()) };
+            fold.start(1);
+            fold.leaves(&bytes_of(dtype, &accumulated), &panel, 0);
+            fold.finish(&mut found);
+            assert_eq!(found, wanted, "{op:?} of {len} {dtype}");
+        }
+    }
 }

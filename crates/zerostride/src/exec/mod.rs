@@ -26,7 +26,8 @@ use schedule::steps;
 
 /// The value of an expression over tensors, in memory of its own.
 pub(crate) fn evaluate(expr: &Expr) -> Result<Tensor> {
-    inline::evaluate(expr).map_or_else(|| run(&Plan::new(expr)?), Ok)
+    let at_once = if expr.node().in_order { inline::evaluate(expr) } else { None };
+    at_once.map_or_else(|| run(&Plan::new(expr)?), Ok)
 }
 
 /// Runs a plan into memory of its own.
@@ -123,11 +124,11 @@ fn writes_over_what_it_has_read(plan: &Plan, out: &Tensor) -> bool {
 
 /// The tensors that a plan's results are, each where it comes first.
 fn share(plan: &Plan, mut slots: steps::Slots) -> Vec<Option<Tensor>> {
-    let tensor = |&result: &usize| {
-        let Buffer { dtype, ref shape, slot } = plan.passes.buffers[result];
-        Some(Tensor::new(slots[slot].take()?.share(), Layout::contiguous(shape.clone()), dtype))
+    let tensor = |(&result, layout): (&usize, &Layout)| {
+        let Buffer { dtype, slot, .. } = plan.passes.buffers[result];
+        Some(Tensor::new(slots[slot].take()?.share(), layout.clone(), dtype))
     };
-    plan.passes.results.iter().map(tensor).collect()
+    plan.passes.results.iter().zip(&plan.passes.layouts).map(tensor).collect()
 }
 
 /// Permission for a plan: brief if the plan is short and no other operation uses any of its tensors.

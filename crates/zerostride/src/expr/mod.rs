@@ -69,6 +69,8 @@ pub(crate) struct Node {
     depth: usize,
     /// Whether the node is an `Input`, or reads one directly or indirectly.
     pub(crate) lazy: bool,
+    /// Whether the dimensions of all operands are known to lie in their order, and so those of the value.
+    pub(crate) in_order: bool,
     /// What its derivative is.
     slope: Slope,
 }
@@ -163,6 +165,30 @@ pub(crate) enum View {
 }
 
 impl View {
+    /// Whether dimensions that lie in their order do so in the view.
+    fn keeps_order(&self) -> bool {
+        match self {
+            View::Expand(_)
+            | View::BroadcastTo(_)
+            | View::Unsqueeze(_)
+            | View::Squeeze
+            | View::SqueezeDims(_)
+            | View::Reshape(_)
+            | View::Flatten(..)
+            | View::Narrow { .. }
+            | View::Select { .. }
+            | View::Slice { .. }
+            | View::Flip(_) => true,
+            View::Permute(_)
+            | View::Transpose(..)
+            | View::T
+            | View::MatrixTranspose
+            | View::Movedim(..)
+            | View::Diagonal { .. }
+            | View::Unfold { .. } => false,
+        }
+    }
+
     /// The view of a layout. Whether it exists depends on the shape only, except for `Reshape` and `Flatten`.
     pub(crate) fn apply(&self, layout: &Layout) -> Result<Layout, ShapeError> {
         match self {
@@ -195,13 +221,23 @@ impl Expr {
 
     #[inline]
     fn written(kind: Kind, meta: Result<Meta>, caller: Option<Caller>) -> Expr {
-        let (mut depth, mut lazy) = (1, matches!(kind, Kind::Input(_)));
+        let (mut depth, mut lazy, mut in_order) = (1, matches!(kind, Kind::Input(_)), true);
         for operand in kind.operands() {
             depth = depth.max(1 + operand.0.depth);
             lazy |= operand.0.lazy;
+            in_order &= operand.0.in_order;
         }
+        in_order = match &kind {
+            Kind::View { view, .. } => in_order && view.keeps_order(),
+            // They write memory of their own.
+            Kind::Reduce { .. } | Kind::Matmul { .. } => true,
+            _ => in_order,
+        };
         match meta {
-            Ok(meta) => Expr(Arc::new(Node { kind, meta: Ok(meta), caller, depth, lazy, slope: Slope::Own })),
+            Ok(meta) => {
+                let (meta, slope) = (Ok(meta), Slope::Own);
+                Expr(Arc::new(Node { kind, meta, caller, depth, lazy, in_order, slope }))
+            }
             Err(error) => Expr::failing(&kind, error),
         }
     }
@@ -212,14 +248,22 @@ impl Expr {
         let text = text::render(kind);
         let meta = Err(error.within(|| text.clone()));
         let kind = Kind::Failed { text };
-        Expr(Arc::new(Node { kind, meta, caller: None, depth: 1, lazy: false, slope: Slope::Own }))
+        let node =
+            Node { kind, meta, caller: None, depth: 1, lazy: false, in_order: true, slope: Slope::Own };
+        Expr(Arc::new(node))
     }
 
     /// A node without operands.
     #[inline]
     fn first(kind: Kind, meta: Meta) -> Expr {
-        let meta = Ok(meta);
-        Expr(Arc::new(Node { kind, meta, caller: None, depth: 1, lazy: false, slope: Slope::Own }))
+        let (meta, in_order) = (
+            Ok(meta),
+            match &kind {
+                Kind::Leaf { tensor, .. } => tensor.layout().is_in_order(),
+                _ => true,
+            },
+        );
+        Expr(Arc::new(Node { kind, meta, caller: None, depth: 1, lazy: false, in_order, slope: Slope::Own }))
     }
 
     /// The node, which was just made and has no other owner, with another derivative.

@@ -50,9 +50,10 @@ impl FoldForm {
     ) -> ReducePanel {
         match self {
             FoldForm::Narrow => {
-                ReducePanel { rows, width: columns, columns: 1, column_step, row_step: columns }
+                let leaf = LEAF_ELEMENTS;
+                ReducePanel { rows, width: columns, columns: 1, column_step, row_step: columns, leaf }
             }
-            _ => ReducePanel { rows, width: 1, columns, column_step, row_step },
+            _ => ReducePanel { rows, width: 1, columns, column_step, row_step, leaf: LEAF_ELEMENTS },
         }
     }
 }

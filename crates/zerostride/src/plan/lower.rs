@@ -192,7 +192,10 @@ impl<'e> Making<'e> {
                 program.map(*op, *compute, operands, expr.meta().map_or(*compute, |meta| meta.dtype()))
             }
             Kind::Reduce { .. } => Reduction::of(expr)
-                .and_then(|reduction| reduction.of_one(operands[0], program))
+                .and_then(|reduction| match &operands[..] {
+                    &[element] => reduction.of_one(element, program),
+                    elements => reduction.of_registers(elements, program),
+                })
                 .expect("other reductions have steps of their own"),
             Kind::View { .. } | Kind::Cast { .. } => operands[0],
             Kind::Leaf { .. }
@@ -404,9 +407,14 @@ impl<'e> Lowerer<'e, '_> {
             let register = match making.path.last() {
                 None => self.enter(making, first, Vec::new())?,
                 Some(&Fused { expr, ref chain, ref operands }) => {
-                    match expr.node().kind.operands().get(operands.len()) {
+                    let (nth, all) = (operands.len(), expr.node().kind.operands());
+                    let (operand, element) = match self.buffered.unrolled(expr) {
+                        Some(count) => (all.first().filter(|_| nth < count), Some(nth)),
+                        None => (all.get(nth), None),
+                    };
+                    match operand {
                         Some(operand) => {
-                            let chain = entry(expr, operand, chain);
+                            let chain = entry(expr, operand, element, chain);
                             self.enter(making, operand, chain)?
                         }
                         None => Some(making.compute()),

@@ -3,6 +3,7 @@
 
 mod cache;
 mod cost;
+mod display;
 mod folded;
 mod grid;
 mod lower;
@@ -14,6 +15,7 @@ mod product;
 mod program;
 mod reduce_walk;
 mod reduction;
+mod results;
 mod rows;
 mod template;
 mod uses;
@@ -36,6 +38,7 @@ pub(crate) use program::{
     by_part,
 };
 pub(crate) use reduce_walk::{ReduceWalk, SHORT_LINE_ELEMENTS};
+pub(crate) use results::decisive;
 pub(crate) use rows::Group;
 pub use template::Template;
 
@@ -87,12 +90,14 @@ pub(crate) struct Passes {
     pub(crate) groups: Vec<Group>,
     /// The buffers that are results, in the order of the expressions.
     pub(crate) results: SmallVec<[usize; 1]>,
+    /// How they lie.
+    pub(crate) layouts: SmallVec<[Layout; 1]>,
 }
 
 impl Plan {
     pub(crate) fn new(expr: &Expr) -> Result<Plan> {
-        let shape = expr.meta()?.shape.clone();
-        Plan::into_layout(expr, &Layout::contiguous(shape))
+        expr.meta()?;
+        Plan::into_layout(expr, &results::layout(expr))
     }
 
     /// A plan whose result is written to a given layout of its shape.
@@ -124,7 +129,7 @@ impl Plan {
             return Err(Error::Argument { class: ErrorClass::Value, message });
         }
         let present = without_inputs(exprs)?;
-        let layout = |expr: &Expr| Ok(Layout::contiguous(expr.meta()?.shape.clone()));
+        let layout = |expr: &Expr| expr.meta().map(|_| results::layout(expr));
         let layouts = present.iter().map(layout).collect::<Result<Vec<_>>>()?;
         let roots: Vec<(&Expr, &Layout)> = present.iter().zip(&layouts).collect();
         Ok(Plan { roots: exprs.to_vec(), ..cache::plan(&roots, || Plan::make(&roots))? })
@@ -147,7 +152,8 @@ impl Plan {
         let folds = folded::folds(&steps, &buffers, &results);
         memory::share(&mut steps, &mut buffers, &results, &folds);
         let groups = rows::groups(&steps, &mut buffers, &results, &folds);
-        let passes = Arc::new(Passes { buffers, steps, groups, results });
+        let layouts = roots.iter().map(|(_, out)| (*out).clone()).collect();
+        let passes = Arc::new(Passes { buffers, steps, groups, results, layouts });
         Ok(Plan { leaves: leaves.into(), passes, roots: Vec::new() })
     }
 
@@ -207,7 +213,7 @@ impl Plan {
 
     /// The most bytes of intermediate results at once, of all threads.
     fn intermediate_bytes(&self) -> usize {
-        let Passes { buffers, steps, groups, results } = &*self.passes;
+        let Passes { buffers, steps, groups, results, .. } = &*self.passes;
         let local = groups.iter().map(|group| group.local_bytes(num_threads())).max().unwrap_or(0);
         memory::peak(steps, buffers, results).saturating_add(local)
     }
@@ -289,47 +295,5 @@ impl fmt::Debug for Plan {
             .field("steps", &self.passes.steps)
             .field("buffers", &self.passes.buffers)
             .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Display for Plan {
-    /// One line for each pass, then the sums.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, step) in self.passes.steps.iter().enumerate() {
-            let buffer = &self.passes.buffers[step.output];
-            let kind = match &step.work {
-                Work::Map { .. } => "map",
-                Work::Reduce { .. } => "reduce",
-                Work::Matmul { .. } => "matmul",
-            };
-            let hoisted = if step.hoisted { "  hoisted: computed once, then stretched" } else { "" };
-            writeln!(
-                f,
-                "pass {}: {kind:<6} {} {}  {}{hoisted}",
-                index + 1,
-                buffer.dtype,
-                buffer.shape,
-                step.text
-            )?;
-            let counts: Vec<String> =
-                step.operations().map(|(op, count)| format!("{} x{count}", op.name())).collect();
-            if !counts.is_empty() {
-                writeln!(f, "        {}", counts.join(", "))?;
-            }
-        }
-        for Group { steps, rows, block, .. } in self.passes.groups.iter() {
-            let (first, last) = (steps.start + 1, steps.end);
-            writeln!(f, "passes {first} to {last} run together, {block} of {rows} rows at a time")?;
-        }
-        let [read, written] = [self.bytes_read(), self.bytes_written()];
-        let results = match self.passes.results.len() {
-            1 => "result".to_owned(),
-            count => format!("{count} results"),
-        };
-        write!(f, "reads {read} bytes, writes {written} bytes; {results} {} bytes", self.output_bytes())?;
-        match self.scratch_bytes() {
-            0 => Ok(()),
-            scratch => write!(f, ", scratch at most {scratch} bytes"),
-        }
     }
 }

@@ -5,7 +5,7 @@
 use std::mem;
 
 use smallvec::SmallVec;
-use zerostride_kernels::Reducer;
+use zerostride_kernels::{Reducer, lanes};
 use zerostride_ops::{self as ops, Category, DType, Equal, Op, Scalar};
 use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims, turn_dims};
 
@@ -52,6 +52,11 @@ impl<'e> Reduction<'e> {
         One::of(self.op, self.compute).is_some() && self.dims.iter().all(|&dim| self.sizes[dim] == 1)
     }
 
+    /// Whether each result has the elements of rows, and vectors of them.
+    pub(super) fn is_along_rows(&self) -> bool {
+        self.dims.last().is_some_and(|&last| last + 1 == self.sizes.ndim()) && lanes(self.elements()) > 1
+    }
+
     /// Elements of each result.
     pub(super) fn elements(&self) -> usize {
         self.dims.iter().map(|&dim| self.sizes[dim]).product()
@@ -74,6 +79,39 @@ impl<'e> Reduction<'e> {
         }
         order.extend(inner);
         (!order.is_sorted() && seen(&lying(value, &order)).is_some()).then_some(order)
+    }
+
+    /// The number of elements of each result, if they are floats and so few that a step which reads the
+    /// results may compute them itself, from one register for each element.
+    pub(super) fn few(&self) -> Option<usize> {
+        let (count, dtype) = (self.elements(), self.operand.meta().ok()?.dtype());
+        let is_few = matches!(self.dims, [_]) && (2..=FEW_RESULTS).contains(&count);
+        let are_floats = self.compute.category() == Category::Float
+            && Reducer::takes(self.op, self.compute, dtype, count) == self.compute;
+        (is_few && are_floats && self.op.columns().pair.is_some()).then_some(count)
+    }
+
+    /// The register of results of a few elements each, in the order of the kernels' tree.
+    pub(super) fn of_registers(&self, elements: &[Register], program: &mut Program) -> Option<Register> {
+        let op = self.op.columns().pair?;
+        let result = self.combined(elements, (op, self.compute), program);
+        Some(program.converted(result, self.dtype))
+    }
+
+    /// An operation on the first two elements, then with the next, in the order of the kernels' tree.
+    fn combined(&self, elements: &[Register], (op, compute): (Op, DType), program: &mut Program) -> Register {
+        let next = |program: &mut Program, element: Register| program.converted(element, compute);
+        let mut result = next(program, elements[0]);
+        for &element in &elements[1..] {
+            let element = next(program, element);
+            result = program.map(op, compute, SmallVec::from_slice(&[element, result]), compute);
+        }
+        if One::of(self.op, compute) == Some(One::AfterZero) {
+            // A negative zero adds nothing to the zero that sums begin with.
+            let zero = program.splat(Scalar::Int(0), compute);
+            result = program.map(op, compute, SmallVec::from_slice(&[result, zero]), compute);
+        }
+        result
     }
 
     /// The register of results that are an operation on one element each.
@@ -195,22 +233,11 @@ impl<'e> Reduction<'e> {
             return None;
         }
         let mut few = Program::default();
-        for index in 0..count as isize {
-            let next =
-                few.push_load(Load { strides: strides.clone(), offset: load.offset + index * step, ..*load });
-            let next = few.converted(next, compute);
-            few.result = if index == 0 {
-                next
-            } else {
-                few.map(op, compute, SmallVec::from_slice(&[next, few.result]), compute)
-            };
-        }
-        if One::of(self.op, compute) == Some(One::AfterZero) {
-            // A negative zero adds nothing to the zero that sums begin with.
-            let zero = few.splat(Scalar::Int(0), compute);
-            few.result = few.map(op, compute, SmallVec::from_slice(&[few.result, zero]), compute);
-        }
-        few.result = few.converted(few.result, self.dtype);
+        let of =
+            |index: isize| Load { strides: strides.clone(), offset: load.offset + index * step, ..*load };
+        let elements: Vec<Register> = (0..count as isize).map(|index| few.push_load(of(index))).collect();
+        let result = self.combined(&elements, (op, compute), &mut few);
+        few.result = few.converted(result, self.dtype);
         Some(few)
     }
 

@@ -41,6 +41,8 @@ pub(crate) struct Context {
 #[derive(Debug, Default)]
 pub(crate) struct Buffered {
     nodes: HashMap<usize, Use>,
+    /// Reductions of a few elements each that the step which reads the results computes itself.
+    unrolled: HashSet<usize>,
 }
 
 /// How a node with a buffer is used.
@@ -59,6 +61,11 @@ struct Use {
 impl Buffered {
     pub(crate) fn contains(&self, expr: &Expr) -> bool {
         self.nodes.contains_key(&expr.id())
+    }
+
+    /// The number of elements of each result of a reduction that the step which reads them computes itself.
+    pub(crate) fn unrolled(&self, expr: &Expr) -> Option<usize> {
+        self.unrolled.contains(&expr.id()).then(|| Reduction::of(expr)?.few()).flatten()
     }
 
     /// Whether the node has a buffer because it is smaller than the loop that uses it.
@@ -138,7 +145,7 @@ pub(super) fn analyse<'e>(
     let result = roots.iter().map(|root| shape(root).numel()).max().unwrap_or(0);
     let mut contexts: HashMap<usize, HashSet<Context>> = HashMap::new();
     let mut buffered = Buffered::default();
-    let mut apart: HashSet<usize> = HashSet::new();
+    let (mut apart, mut reductions): (HashSet<usize>, HashSet<usize>) = Default::default();
     for expr in order.iter().rev() {
         interrupt::check();
         let mut own = contexts.remove(&expr.id()).unwrap_or_default();
@@ -159,7 +166,21 @@ pub(super) fn analyse<'e>(
         };
         let is_root = roots.iter().any(|root| root.id() == expr.id());
         let is_given = is_root || forced.contains(&expr.id());
-        if buffer || is_given {
+        // What would be written to be reduced again is not, if it is computed from much less.
+        let is_unrolled = || {
+            let read_once = own.len() == 1 && own.iter().all(|context| reductions.contains(&context.step));
+            let operand = expr.node().kind.operands().first();
+            let grows =
+                operand.is_some_and(|operand| shape(operand).numel() > largest[&operand.id()].max(result));
+            read_once && grows && !stretched && Reduction::of(expr).is_some_and(|own| own.few().is_some())
+        };
+        if buffer && !is_given && is_unrolled() {
+            buffered.unrolled.insert(expr.id());
+        } else if buffer || is_given {
+            // Others would read what is strided again for each of their rows.
+            if Reduction::of(expr).is_some_and(|own| own.is_along_rows()) {
+                reductions.insert(expr.id());
+            }
             // Whatever is computed twice must be cheap.
             let is_cheap = || Reduction::of(expr).is_none_or(|own| own.elements() <= MOST_AGAIN_ELEMENTS);
             let grows = numel > below[&expr.id()] && numel > result;
@@ -185,28 +206,44 @@ pub(super) fn analyse<'e>(
                 continue;
             }
             let entering = contexts.entry(operand.id()).or_default();
-            entering.extend(
-                own.iter().map(|context| Context {
+            let ways = buffered.unrolled(expr).unwrap_or(1);
+            entering.extend(own.iter().flat_map(|context| {
+                let way = |way| Context {
                     step: context.step,
-                    chain: entry(expr, operand, &context.chain),
-                }),
-            );
+                    chain: entry(expr, operand, (ways > 1).then_some(way), &context.chain),
+                };
+                (0..ways).map(way)
+            }));
         }
     }
     (buffered, reads)
 }
 
-/// The views between an operand and the loop of its user, given those of the user.
-pub(crate) fn entry(user: &Expr, operand: &Expr, chain: &[View]) -> Vec<View> {
-    let first = match &user.node().kind {
+/// The views between an operand and the loop of its user, given those of the user, and which of the elements
+/// is wanted that each result of an unrolled reduction has.
+pub(crate) fn entry(user: &Expr, operand: &Expr, element: Option<usize>, chain: &[View]) -> Vec<View> {
+    let first = match (&user.node().kind, element) {
+        (Kind::Reduce { dims, keepdim, .. }, Some(element)) => {
+            let (dim, index) = (dims[0] as isize, element as isize);
+            Some(match keepdim {
+                true => View::Narrow { dim, start: index, length: 1 },
+                false => View::Select { dim, index },
+            })
+        }
+        (kind, _) => first_view(kind, user, operand),
+    };
+    first.into_iter().chain(chain.iter().cloned()).collect()
+}
+
+fn first_view(kind: &Kind, user: &Expr, operand: &Expr) -> Option<View> {
+    match kind {
         Kind::View { view, .. } => Some(view.clone()),
         Kind::Map { .. } if shape(operand) != shape(user) => Some(View::BroadcastTo(shape(user)[..].into())),
         Kind::Reduce { dims, keepdim: false, .. } if is_elementwise(user) => {
             Some(View::SqueezeDims(dims.iter().map(|&dim| dim as isize).collect()))
         }
         _ => None,
-    };
-    first.into_iter().chain(chain.iter().cloned()).collect()
+    }
 }
 
 /// Whether the views show an element of that shape more than once.

@@ -8,6 +8,7 @@ mod corpus;
 mod golden_einsum;
 mod golden_in_place;
 mod golden_matmul;
+mod golden_orders;
 mod golden_shapes;
 mod golden_views;
 mod limits;

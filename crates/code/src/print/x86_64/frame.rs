@@ -22,6 +22,9 @@ const LIMIT: Register = Register::RCX;
 const SCRATCH: Register = Register::R11;
 /// What copies of elements need beyond.
 const COPYING: [Register; 3] = [Register::RBX, Register::R12, Register::R13];
+/// Accumulators, or where they would be if the first of them were for the first element: the last of the
+/// pointers.
+const TURNS: Register = POINTERS[3];
 /// The elements that are left, as a mask.
 const LEFT: Register = Register::K7;
 
@@ -35,6 +38,8 @@ const MAX_STACK_BYTES: u32 = 64 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
     Whole,
+    /// The same, with accumulators in registers.
+    Turns,
     /// The elements that are left.
     Part,
     /// Once, before the loop.
@@ -55,7 +60,8 @@ pub(super) fn write(steps: &Steps, row: &Row, set: Set) -> Result<Vec<u8>, Unpri
     // Where the values of several vectors take too much stack, one at a time may not.
     let written = [u32::MAX, 1].into_iter().find_map(|most| {
         let registers = [if set == Set::Avx512 { 32 } else { 16 }, MASKS];
-        let order = Order::new(&steps.steps, registers, most);
+        let turns = row.accumulators().map(|count| count / steps.lanes);
+        let order = Order::new(&steps.steps, registers, most, turns);
         written(steps, row, set, &order, registers)
     });
     written.ok_or(Unprintable::Stack)
@@ -67,6 +73,7 @@ fn written(steps: &Steps, row: &Row, set: Set, order: &Order, registers: [u8; 2]
     let mut slots = first;
     let mut body = |copies: u32, extent: Extent| {
         let is_before = extent == Extent::Before;
+        let accumulators = order.accumulators.filter(|_| extent == Extent::Turns);
         let items = items(&steps.steps, &order.varies, !is_before, copies);
         let pinned: Vec<(Id, u8)> =
             order.pinned.iter().map(|&(step, register)| (step * copies, register)).collect();
@@ -76,15 +83,17 @@ fn written(steps: &Steps, row: &Row, set: Set, order: &Order, registers: [u8; 2]
             varies: &order.varies,
             registers,
             pinned: if is_before { &[] } else { &pinned },
-            reads_inputs: extent == Extent::Whole || set == Set::Avx2,
+            accumulators: accumulators.map(|register| steps.accumulators(row, register)),
+            reads_inputs: extent != Extent::Part || set == Set::Avx2,
         };
         let placement = place(&values, &items, is_before.then_some(&order.slots[..]));
         let (own, end) = places(&placement, first);
         slots = slots.max(end);
         Body { extent, copies, placement, slots: own }
     };
-    let mut bodies = vec![body(1, Extent::Before), body(order.copies, Extent::Whole)];
-    if set == Set::Avx2 && order.copies > 1 {
+    let whole = if order.accumulators.is_some() { Extent::Turns } else { Extent::Whole };
+    let mut bodies = vec![body(1, Extent::Before), body(order.copies, whole)];
+    if set == Set::Avx2 && (order.copies > 1 || whole == Extent::Turns) {
         bodies.push(body(1, Extent::Whole));
     }
     bodies.push(body(1, Extent::Part));
@@ -150,7 +159,12 @@ impl Writer<'_> {
         self.assembler.jump(Encoding::Je_rel32_64, nothing);
         let has_buffers = self.buffers.iter().any(|&buffer| buffer != NONE);
         self.enter(stack, has_buffers);
-        for (operand, pointer) in POINTERS.into_iter().enumerate().take(self.buffers.len()) {
+        for (operand, pointer) in POINTERS.into_iter().enumerate() {
+            let operand = match self.accumulators() {
+                Some(accumulators) if pointer == TURNS => accumulators,
+                _ if operand < self.buffers.len() => operand,
+                _ => continue,
+            };
             self.assembler.put(Encoding::Mov_r64_rm64, &[register(pointer), self.argument(operand)]);
         }
         for body in bodies {
@@ -163,6 +177,12 @@ impl Writer<'_> {
                     let index = register(Register::EAX);
                     self.assembler.put(Encoding::Xor_r32_rm32, &[index, index]);
                     self.align_results(part);
+                    if self.order.accumulators.is_none() {
+                        self.assembler.bind(start);
+                    }
+                }
+                Extent::Turns => {
+                    self.turns(body);
                     self.assembler.bind(start);
                 }
                 Extent::Whole => self.whole(body),
@@ -215,9 +235,20 @@ impl Writer<'_> {
         at(ARGUMENTS, 8 * index as u32)
     }
 
+    /// The input that has accumulators.
+    fn accumulators(&self) -> Option<usize> {
+        self.row.accumulators().map(|_| self.row.reads.len() - 1)
+    }
+
     /// The register with the address of an operand.
     fn pointer(&mut self, operand: usize) -> Register {
-        if let Some(&pointer) = POINTERS.get(operand) {
+        // Accumulators are the last input and the result.
+        if self.accumulators().is_some_and(|input| operand >= input) {
+            return TURNS;
+        }
+        if let Some(&pointer) = POINTERS.get(operand)
+            && (pointer != TURNS || self.accumulators().is_none())
+        {
             return pointer;
         }
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(SCRATCH), self.argument(operand)]);
@@ -276,6 +307,67 @@ impl Writer<'_> {
         self.assembler.bind(done);
     }
 
+    /// Loops over whole turns of all accumulators: each takes as many of them as vectors run side by side.
+    /// The index is theirs at its beginning. In the end, elements are left that are less than a turn.
+    fn turns(&mut self, body: &Body) {
+        let (Some(count), Some(input), Some(first)) =
+            (self.row.accumulators(), self.accumulators(), self.order.accumulators)
+        else {
+            return;
+        };
+        let bytes = self.row.code.inputs()[input].bits() / 8;
+        let own = (body.copies * self.steps.lanes) as i32;
+        let [outer, top, done] = [(); 3].map(|()| self.assembler.label());
+        self.assembler.put(Encoding::Mov_r64_rm64, &[register(LIMIT), register(COUNT)]);
+        self.assembler.put_number(Encoding::And_rm64_imm32, LIMIT, -(count as i32));
+        self.assembler.bind(outer);
+        self.move_accumulators(body.copies, (first, bytes), true);
+        self.assembler.put(Encoding::Cmp_r64_rm64, &[register(INDEX), register(LIMIT)]);
+        self.assembler.jump(Encoding::Jae_rel32_64, done);
+        self.assembler.align();
+        self.assembler.bind(top);
+        for (operand, bytes) in self.loaded() {
+            if self.row.reads[operand] == Read::Stepped {
+                self.copy(operand, bytes, Some(own), true);
+            }
+        }
+        self.body(body);
+        self.assembler.put_number(Encoding::Add_rm64_imm32, INDEX, count as i32);
+        self.assembler.put(Encoding::Cmp_r64_rm64, &[register(INDEX), register(LIMIT)]);
+        self.assembler.jump(Encoding::Jb_rel32_64, top);
+        self.assembler.bind(done);
+        self.assembler.put_number(Encoding::And_rm64_imm32, INDEX, count as i32 - 1);
+        self.move_accumulators(body.copies, (first, bytes), false);
+        self.assembler.put_number(Encoding::Add_rm64_imm32, INDEX, own);
+        self.assembler.put_number(Encoding::Cmp_rm64_imm32, INDEX, count as i32);
+        self.assembler.jump(Encoding::Jb_rel32_64, outer);
+        // The next element is for the first accumulator.
+        self.assembler.put(Encoding::Mov_r64_rm64, &[register(INDEX), register(LIMIT)]);
+        let bits = Operand::Immediate(bytes.trailing_zeros() as u8);
+        self.assembler.put(Encoding::Shl_rm64_imm8, &[register(LIMIT), bits]);
+        self.assembler.put(Encoding::Sub_r64_rm64, &[register(TURNS), register(LIMIT)]);
+    }
+
+    /// Loads or stores the accumulators from the index on.
+    fn move_accumulators(&mut self, copies: u32, (first, bytes): (u8, u32), is_load: bool) {
+        let vector = self.steps.lanes * bytes;
+        for copy in 0..copies {
+            let memory = Operand::Memory { base: TURNS, index: INDEX, scale: bytes, offset: copy * vector };
+            let own = register(sized(first + copy as u8, vector));
+            let (load, store) = match (self.set, vector) {
+                (Set::Avx2, 16) => (Encoding::VEX_Vmovups_xmm_xmmm128, Encoding::VEX_Vmovups_xmmm128_xmm),
+                (Set::Avx2, _) => (Encoding::VEX_Vmovups_ymm_ymmm256, Encoding::VEX_Vmovups_ymmm256_ymm),
+                (_, 32) => (Encoding::EVEX_Vmovups_ymm_k1z_ymmm256, Encoding::EVEX_Vmovups_ymmm256_k1z_ymm),
+                _ => (Encoding::EVEX_Vmovups_zmm_k1z_zmmm512, Encoding::EVEX_Vmovups_zmmm512_k1z_zmm),
+            };
+            if is_load {
+                self.assembler.put(load, &[own, memory]);
+            } else {
+                self.assembler.put(store, &[memory, own]);
+            }
+        }
+    }
+
     /// At most a vector of the elements that are left. `part` has their number already.
     fn left(&mut self, body: &Body, start: Label, part: Label, end: Label) {
         let lanes = self.steps.lanes;
@@ -329,7 +421,8 @@ impl Writer<'_> {
         let [step, index, element] = COPYING;
         let buffer =
             Operand::Memory { base: Register::RSP, index, scale: bytes, offset: self.buffers[operand] };
-        self.assembler.put(Encoding::Mov_r64_rm64, &[register(SCRATCH), self.argument(operand)]);
+        let first = if self.pointer(operand) == TURNS { register(TURNS) } else { self.argument(operand) };
+        self.assembler.put(Encoding::Mov_r64_rm64, &[register(SCRATCH), first]);
         if self.row.reads.get(operand) == Some(&Read::Stepped) {
             let stepped = |&read: &Read| read == Read::Stepped;
             let before = self.row.reads[..operand].iter().copied().filter(|read| stepped(read)).count();

@@ -12,8 +12,9 @@ mod steps;
 
 use std::fmt;
 
+use crate::code::{Operation, Type};
 use crate::lower::lower;
-use crate::row::Row;
+use crate::row::{Read, Row, Write};
 
 /// Instructions that may be printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,7 +38,8 @@ impl Set {
 /// Why a row is not printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unprintable {
-    /// There is not one way of reading for each input, or of writing for each result.
+    /// There is not one way of reading for each input, or of writing for each result, or accumulators are
+    /// not as [`Read::Accumulators`] says.
     Operands,
     /// Its values need more memory than a stack should give.
     Stack,
@@ -46,7 +48,10 @@ pub enum Unprintable {
 impl fmt::Display for Unprintable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Unprintable::Operands => "each input is read and each result written in one way",
+            Unprintable::Operands => {
+                "each input is read and each result written in one way; accumulators are the last input and \
+                 the result"
+            }
             Unprintable::Stack => "the values of the code need more than 64 KiB of stack",
         })
     }
@@ -61,8 +66,9 @@ impl std::error::Error for Unprintable {}
 /// the distances in bytes between elements of the inputs that are [`Read::Stepped`](crate::Read::Stepped),
 /// in their order. It reads `count` elements of each input (one of a splat) and writes as many of each
 /// result, and touches no other memory of theirs. A result may be the same elements as a contiguous input of
-/// as many bytes an element; otherwise, no result shares memory with another operand. The code is to start
-/// at a multiple of 64 bytes.
+/// as many bytes an element; otherwise, no result shares memory with another operand. Accumulators are given
+/// twice, as input and as result, and all of them are read and written, whatever `count` is. The code is to
+/// start at a multiple of 64 bytes.
 ///
 /// # Errors
 /// If the row's operands are not those of its code, or it needs too much stack.
@@ -77,7 +83,7 @@ impl std::error::Error for Unprintable {}
 /// assert!(bytes.len() < 1024);
 /// ```
 pub fn print(row: &Row, set: Set) -> Result<Vec<u8>, Unprintable> {
-    if row.reads.len() != row.code.inputs().len() || row.writes.len() != row.code.results().len() {
+    if !has_operands(row) {
         return Err(Unprintable::Operands);
     }
     let code = lower(&row.code, set == Set::Avx2);
@@ -85,10 +91,37 @@ pub fn print(row: &Row, set: Set) -> Result<Vec<u8>, Unprintable> {
     frame::write(&steps, row, set)
 }
 
+/// Whether each operand of the code has one way, and accumulators are as they should.
+fn has_operands(row: &Row) -> bool {
+    let (code, is_accumulators) = (&row.code, |read: &Read| matches!(read, Read::Accumulators(_)));
+    let are_known = row.reads.len() == code.inputs().len() && row.writes.len() == code.results().len();
+    let Some(position) = row.reads.iter().position(is_accumulators).filter(|_| are_known) else {
+        return are_known;
+    };
+    let is_wide = |ty: Type| matches!(ty, Type::F32 | Type::F64 | Type::W32 | Type::W64);
+    let is_read = |input: usize| {
+        code.instructions.iter().any(|instruction| instruction.operation == Operation::Input(input as u32))
+    };
+    match (code.results(), row.accumulators()) {
+        (&[result], Some(count)) => {
+            let is_computed = !matches!(code.instructions[result.index()].operation, Operation::Input(_));
+            count >= 16
+                && count.is_power_of_two()
+                && position + 1 == row.reads.len()
+                && row.writes[0] == Write::Cached
+                && is_computed
+                && is_read(position)
+                && code.ty(result) == code.inputs()[position]
+                && is_wide(code.ty(result))
+        }
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Binary, Builder, Read, Type};
+    use crate::{Binary, Builder};
 
     /// The sum of so many inputs, which are read with a step.
     fn sum(count: usize) -> Row {

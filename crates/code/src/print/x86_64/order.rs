@@ -7,6 +7,9 @@ use super::steps::{Act, Id, NONE, Step};
 /// Instructions of a chain, each of which reads the one before, that are more than a processor sees ahead.
 const LONG_CHAIN: usize = 64;
 
+/// Vectors side by side that may ask for a rare way together with as many accumulators.
+const MOST_ASKING: u32 = 4;
+
 /// What is known of the steps of a row before their values have registers.
 #[derive(Debug)]
 pub(super) struct Order {
@@ -16,19 +19,38 @@ pub(super) struct Order {
     pub copies: u32,
     /// Steps before the loop whose values stay in registers through it.
     pub pinned: Vec<(Id, u8)>,
+    /// The first of the registers of accumulators, one for each vector side by side.
+    pub accumulators: Option<u8>,
     /// The place on the stack of what the loop reads of the steps before it, of which constants have none.
     pub slots: Vec<Option<u32>>,
 }
 
 impl Order {
-    /// For so many registers of each kind, and at most so many vectors side by side.
-    pub(super) fn new(steps: &[Step], registers: [u8; 2], most: u32) -> Order {
+    /// For so many registers of each kind, and at most so many vectors side by side; `turns` are the vectors
+    /// of accumulators, if there are some.
+    pub(super) fn new(steps: &[Step], registers: [u8; 2], most: u32, turns: Option<u32>) -> Order {
         let varies = varying(steps);
         let live = live(steps, &varies, &items(steps, &varies, true, 1));
-        let copies = side_by_side(steps, &varies).min(most);
-        let pinned = pinned(steps, &varies, live.map(|live| live * copies), registers);
+        let copies = match turns {
+            // All accumulators, as far as there are registers, so that memory is read in order.
+            Some(vectors) => {
+                let free = [u32::from(registers[0]) - 2, registers[1].into()];
+                let needs = |copies| [(live[0] + 1) * copies, live[1] * copies];
+                // The masks of all that run side by side are in registers where a rare way begins.
+                let has_rare = steps.iter().any(|step| matches!(step.act, Act::Rare { .. }));
+                let most = most.min(if has_rare { MOST_ASKING } else { u32::MAX });
+                let fits = |copies: &u32| {
+                    needs(*copies).iter().zip(free).all(|(&own, free)| own <= free) && *copies <= most
+                };
+                (0..=vectors.ilog2()).rev().map(|log| 1 << log).find(fits).unwrap_or(1)
+            }
+            None => side_by_side(steps, &varies).min(most),
+        };
+        let mut left = registers;
+        left[0] -= if turns.is_some() { copies as u8 } else { 0 };
+        let pinned = pinned(steps, &varies, live.map(|live| live * copies), left);
         let slots = slots(steps, &varies);
-        Order { varies, copies, pinned, slots }
+        Order { varies, copies, pinned, accumulators: turns.map(|_| left[0]), slots }
     }
 }
 

@@ -96,11 +96,30 @@ pub(super) struct Values<'a> {
     pub registers: [u8; KINDS],
     /// Values that are in memory from the beginning to the end, and in registers where there is room.
     pub pinned: &'a [(Id, u8)],
+    /// What is in registers from the beginning to the end.
+    pub accumulators: Option<Accumulators>,
     /// Whether instructions may read elements of inputs themselves.
     pub reads_inputs: bool,
 }
 
+/// Values that are read by the next round as what this one makes of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Accumulators {
+    /// The step that reads them, and the one that makes the next.
+    pub read: Id,
+    pub made: Id,
+    /// The register of the first copy, which the others follow.
+    pub register: u8,
+}
+
 impl Values<'_> {
+    /// The accumulator that a value will be, with its register.
+    fn accumulator(&self, id: Id) -> Option<(Id, u8)> {
+        let Accumulators { read, made, register } = self.accumulators?;
+        let (step, copy) = (id / self.copies, id % self.copies);
+        (step == made).then(|| (self.id(read, copy), register + copy as u8))
+    }
+
     pub(super) fn id(&self, step: Id, copy: u32) -> Id {
         step * self.copies + if self.varies[step as usize] { copy } else { 0 }
     }
@@ -150,6 +169,13 @@ pub(super) fn place(values: &Values, items: &[Item], kept: Option<&[Option<u32>]
         scan.put(id, register);
         scan.uses.forever[id as usize] = true;
     }
+    if let Some(Accumulators { read, register, .. }) = values.accumulators {
+        for copy in 0..values.copies {
+            let id = values.id(read, copy);
+            scan.put(id, register + copy as u8);
+            (scan.uses.forever[id as usize], scan.is_in_memory[id as usize]) = (true, false);
+        }
+    }
     for &item in items {
         match item {
             Item::Step { step, copy } => scan.step(step, copy),
@@ -161,7 +187,11 @@ pub(super) fn place(values: &Values, items: &[Item], kept: Option<&[Option<u32>]
     let stays = |id: Id| kept.is_some_and(|kept| kept[(id / values.copies) as usize].is_some());
     scan.result.spans = (0..count as Id)
         .filter(|&id| !stays(id) && (scan.result.is_kept[id as usize] || scan.uses.is_saved[id as usize]))
-        .map(|id| (id, scan.defined[id as usize], scan.uses.last(id)))
+        .map(|id| match scan.defined[id as usize] {
+            // An accumulator, which any rare way may write.
+            NONE => (id, 0, NONE),
+            defined => (id, defined, scan.uses.last(id)),
+        })
         .collect();
     scan.result
 }
@@ -221,6 +251,11 @@ impl Uses {
         } else {
             self.forever[id as usize].then_some(u32::MAX)
         }
+    }
+
+    /// Whether no use in this round comes after a place.
+    fn is_last(&self, id: Id, place: u32) -> bool {
+        self.last(id) <= place
     }
 
     fn last(&self, id: Id) -> u32 {
@@ -361,6 +396,13 @@ impl Scan<'_> {
         if matches!(shape, Shape::MulAdd { .. }) {
             return self.mul_add(number, own, [ids[0], ids[1], ids[2]]);
         }
+        if let (Act::Store { .. }, Some((_, to))) = (step.act, self.values.accumulator(ids[0])) {
+            let from = self.load(ids[0]);
+            if from != to {
+                self.result.placed.push(Placed::Move { is_mask: false, from, to });
+            }
+            return;
+        }
         // Which operand is overwritten, and which may stay in memory.
         let tied = match shape {
             Shape::Overwriting => Some(0),
@@ -422,6 +464,16 @@ impl Scan<'_> {
     fn target(&mut self, number: u32, own: Id) -> u8 {
         if !self.values.steps[number as usize].has_value() {
             return NOWHERE;
+        }
+        // An accumulator that is read no more makes room for the next.
+        if let Some((old, register)) = self.values.accumulator(own)
+            && self.ways.is_empty()
+            && self.register[old as usize] == register
+            && self.uses.is_last(old, self.at)
+        {
+            self.remove(old);
+            self.uses.forever[own as usize] = true;
+            return register;
         }
         self.allocate(self.values.kind(own))
     }

@@ -8,6 +8,7 @@ use iced_x86::Code as Encoding;
 use super::Set;
 use super::encodings::{Pair, Signs, at_length, binary_pair, by_width, pair, predicate};
 use super::readers::{Widths, inverted, mask_widths, masked, read_elsewhere};
+use super::registers::Accumulators;
 use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
 use crate::row::{Read, Row, Write};
 
@@ -92,6 +93,18 @@ pub(super) struct Steps {
     pub lanes: u32,
     /// What stands behind the code.
     pub pool: Vec<u8>,
+}
+
+impl Steps {
+    /// The accumulators of a row, in registers from this one on.
+    pub(super) fn accumulators(&self, row: &Row, register: u8) -> Accumulators {
+        let last = row.reads.len() as u32 - 1;
+        let reads = |step: &Step| matches!(step.act, Act::Load { input, .. } if input == last);
+        let read = self.steps.iter().position(reads).expect("a row reads its accumulators");
+        let makes = |step: &Step| matches!(step.act, Act::Store { .. }).then_some(step.args[0]);
+        let made = self.steps.iter().find_map(makes).expect("a row has a result");
+        Accumulators { read: read as Id, made, register }
+    }
 }
 
 /// The steps of a lowered code.

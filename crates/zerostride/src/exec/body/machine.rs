@@ -3,7 +3,7 @@
 //! know how a program became stages (`program.rs`), nor where rows are in a tensor.
 
 use smallvec::SmallVec;
-use zerostride_kernels::{Native, PackDim, Slot, Stores, pack};
+use zerostride_kernels::{LEAF_ELEMENTS, Native, PackDim, Slot, Stores, pack};
 
 use super::program::{Compiled, LoadKind, Stage, StageInput, StageWork};
 use crate::Result;
@@ -46,7 +46,7 @@ impl<'a> Machine<'a> {
         if let Some(code) = compiled.code.as_ref().and_then(|code| code.printed(rows, len, stores)) {
             // SAFETY: the check above holds the rows of feeds and sink to `len` elements of the sizes that
             // the program was compiled for.
-            unsafe { compiled.run_code(code, rows, len, feeds, sink) };
+            unsafe { compiled.run_code(code, rows, len, feeds.iter().map(first), &[place(sink.slot())]) };
             return Ok(());
         }
         // Stages take turns on as many rows as their tiles have room for.
@@ -93,22 +93,22 @@ impl<'a> Machine<'a> {
 }
 
 impl Compiled {
-    /// Runs the program's code on some rows.
+    /// Runs a code of the program on some rows. `loads` and `ends`, the operands behind loads and numbers, are
+    /// addresses in the first row and their distances from row to row.
     ///
     /// # Safety
-    /// As [`Compiled::check`] has found.
+    /// As [`Compiled::check_feeds`] has found, and the last operands are what the code asks for.
     unsafe fn run_code(
         &self,
         code: &Native,
         rows: usize,
         len: usize,
-        feeds: &[Feed<'_>],
-        sink: &mut Sink<'_>,
+        loads: impl Iterator<Item = (*mut u8, isize)>,
+        ends: &[(*mut u8, isize)],
     ) {
         let number = |bytes: &[u8; 16]| (bytes.as_ptr().cast_mut(), 0);
-        let row = |slot: Slot| (slot.first, slot.step);
-        let operands = feeds.iter().map(|feed| row(feed.slot())).chain(self.numbers.iter().map(number));
-        let operands: SmallVec<[(*mut u8, isize); 8]> = operands.chain([row(sink.slot())]).collect();
+        let operands = loads.chain(self.numbers.iter().map(number)).chain(ends.iter().copied());
+        let operands: SmallVec<[(*mut u8, isize); 8]> = operands.collect();
         let mut arguments: SmallVec<[*mut u8; 12]> = operands.iter().map(|(first, _)| *first).collect();
         for (kind, item) in &self.loads {
             if let LoadKind::Stepped(step) = kind {
@@ -126,13 +126,62 @@ impl Compiled {
         }
     }
 
+    /// The code that hands elements of some rows of `len` to accumulators, if it is printed by now.
+    fn accumulating_code(&self, rows: usize, len: usize) -> Option<&Native> {
+        self.accumulating.as_ref()?.printed(rows, len, Stores::Cached)
+    }
+
+    /// Hands the elements of some rows to accumulators: those of a row in turn to the ones in so many bytes,
+    /// and to others with each leaf, leaf after leaf and row after row.
+    ///
+    /// # Panics
+    /// If there is not a feed for each load, a feed has fewer rows or elements, or elements at other
+    /// distances, or there are other accumulators.
+    fn accumulate(
+        &self,
+        code: &Native,
+        (rows, len): (usize, usize),
+        feeds: &[Feed<'_>],
+        (held, bytes): (&mut [u8], usize),
+    ) {
+        self.check_feeds(rows, len, feeds);
+        let leaves = len.div_ceil(LEAF_ELEMENTS);
+        let turns = self.accumulating.as_ref().and_then(|code| code.turns());
+        assert!(held.len() == rows * leaves * bytes && turns == Some(bytes / self.item));
+        // Whole leaves of a line are rows, too.
+        let (whole, rest) = (len / LEAF_ELEMENTS, len % LEAF_ELEMENTS);
+        for line in 0..rows {
+            let mut run = |leaf: usize, rows: usize, len: usize| {
+                let held = (held[(line * leaves + leaf) * bytes..].as_mut_ptr(), bytes as isize);
+                let loads = feeds.iter().zip(&self.loads).map(|(feed, (kind, item))| {
+                    let step = if *kind == LoadKind::Splat { 0 } else { LEAF_ELEMENTS * item };
+                    (feed.slot().from(line as isize).first.wrapping_add(leaf * step), step as isize)
+                });
+                // SAFETY: the line has these leaves in all feeds, and each has accumulators of its own, as
+                // many as the code takes.
+                unsafe { self.run_code(code, rows, len, loads, &[held, held]) };
+            };
+            if whole > 0 {
+                run(0, whole, LEAF_ELEMENTS);
+            }
+            if rest > 0 {
+                run(whole, 1, rest);
+            }
+        }
+    }
+
     /// # Panics
     /// If there is not a feed for each load, a feed or the sink has fewer rows or elements, or elements at
     /// other distances.
     fn check(&self, rows: usize, len: usize, feeds: &[Feed<'_>], sink: &Sink<'_>) {
-        // Rows too long to be counted are in no memory.
-        let fits = |len: usize, item, bytes| len.checked_mul(item).is_some_and(|len| len <= bytes);
         assert!(rows <= sink.rows.count && fits(len, self.item, sink.rows.bytes));
+        self.check_feeds(rows, len, feeds);
+    }
+
+    /// # Panics
+    /// If there is not a feed for each load, or one has fewer rows or elements, or elements at other
+    /// distances.
+    fn check_feeds(&self, rows: usize, len: usize, feeds: &[Feed<'_>]) {
         assert_eq!(feeds.len(), self.loads.len());
         for (feed, (kind, item)) in feeds.iter().zip(&self.loads) {
             let (elements, apart) = match *kind {
@@ -197,6 +246,20 @@ impl Compiled {
     }
 }
 
+/// The address of the first row, and the distance to the next.
+fn place(slot: Slot) -> (*mut u8, isize) {
+    (slot.first, slot.step)
+}
+
+fn first(feed: &Feed<'_>) -> (*mut u8, isize) {
+    place(feed.slot())
+}
+
+/// Whether so many elements are in so many bytes; rows too long to be counted are in no memory.
+fn fits(len: usize, item: usize, bytes: usize) -> bool {
+    len.checked_mul(item).is_some_and(|len| len <= bytes)
+}
+
 /// # Safety
 /// The slots have that many rows of what the stage reads, `len` elements each, or one where the stage reads
 /// one for all; `out` is writable for as many rows and overlaps no slot, except that a chain may have it at
@@ -241,63 +304,108 @@ unsafe fn run(
     Ok(())
 }
 
+/// What became of some lines of elements.
+#[derive(Clone, Copy)]
+pub(crate) enum Tile<'b> {
+    /// They are here.
+    Elements(&'b [u8]),
+    /// The accumulators of their leaves, which are rows of a panel.
+    Accumulators(&'b [u8]),
+}
+
 /// One thread's tiles for a program whose loads are tiles too.
 pub(crate) struct Tiles<'a> {
     compiled: &'a Compiled,
     /// Nothing where the value is a load.
     machine: Option<Machine<'a>>,
+    /// Of loads that are not read in place, as large as they were needed so far.
     loads: SmallVec<[Scratch; 4]>,
+    /// Where their elements are, if they are there by now.
+    loaded: SmallVec<[Option<Loaded>; 4]>,
     result: Scratch,
 }
+
+/// The line of a tile: the place of its first element, the first of its steps, how far they are apart, and
+/// its elements.
+type Loaded = (isize, [usize; 3]);
 
 impl<'a> Tiles<'a> {
     /// Tiles for at most `len` elements at a time, of a program whose value is its only load if it `is_load`.
     pub(crate) fn new(compiled: &'a Compiled, len: usize, is_load: bool) -> Tiles<'a> {
-        let loads = compiled.loads.iter().map(|(_, item)| Scratch::new(len * item)).collect();
+        let loads = compiled.loads.iter().map(|_| Scratch::new(0)).collect();
         let machine = (!is_load).then(|| Machine::new(compiled, len));
         let result = Scratch::new(if is_load { 0 } else { len * compiled.item });
-        Tiles { compiled, machine, loads, result }
+        let loaded = compiled.loads.iter().map(|_| None).collect();
+        Tiles { compiled, machine, loads, loaded, result }
+    }
+
+    /// Whether there is code by which the elements of leaves enter accumulators.
+    pub(crate) fn accumulates(&self) -> bool {
+        self.compiled.accumulating_code(1, LEAF_ELEMENTS).is_some()
     }
 
     /// Runs the program on some lines of `len` elements: of each load those that are read `in_place`, with
-    /// their stride and prefetch distance, or else what `load` fills its tile with, line after line. Returns
-    /// the result's tile.
+    /// their stride and prefetch distance, or else what `load` fills its tile with, line after line: of a load
+    /// whose lines are all the same, one, and `line_at` says which. The elements of leaves enter accumulators, which are `empty` before, where there are some and code for it.
     pub(crate) fn run<'b>(
         &'b mut self,
         (lines, len): (usize, usize),
+        empty: Option<&[u8]>,
         in_place: impl Fn(usize) -> Option<(ElementSlice<'b>, isize, isize)>,
+        line_at: impl Fn(usize) -> Option<Loaded>,
         mut load: impl FnMut(usize, &mut [u8]),
-    ) -> Result<&'b [u8]> {
+    ) -> Result<Tile<'b>> {
+        let compiled = self.compiled;
+        let leaf = len.min(LEAF_ELEMENTS);
+        let accumulating = empty.and_then(|empty| Some((empty, compiled.accumulating_code(lines, leaf)?)));
         let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
-        for (index, (tile, &(kind, item))) in self.loads.iter_mut().zip(&self.compiled.loads).enumerate() {
+        let tiles = self.loads.iter_mut().zip(&mut self.loaded).zip(&compiled.loads);
+        for (index, ((tile, loaded), &(kind, item))) in tiles.enumerate() {
             let line = if kind == LoadKind::Splat { 1 } else { len };
             // A load that is the value itself is wanted in one piece.
             let is_wanted = |step| self.machine.is_some() || lines <= 1 || step == line as isize;
             let in_place = in_place(index).filter(|&(_, step, _)| is_wanted(step));
             let (slice, step, ahead) = in_place.unwrap_or_else(|| {
-                let tile = &mut tile.bytes_mut()[..lines * line * item];
-                load(index, tile);
-                (ElementSlice { bytes: tile, item, first: 0 }, line as isize, 0)
+                // Lines that are all the same are there once, and may be there already.
+                let wanted = line_at(index);
+                let bytes = if wanted.is_some() { line } else { lines * line } * item;
+                if tile.bytes_mut().len() < bytes {
+                    (*tile, *loaded) = (Scratch::new(bytes), None);
+                }
+                let tile = &mut tile.bytes_mut()[..bytes];
+                if wanted.is_none() || *loaded != wanted {
+                    load(index, tile);
+                }
+                *loaded = wanted;
+                let step = if wanted.is_some() { 0 } else { line as isize };
+                (ElementSlice { bytes: tile, item, first: 0 }, step, 0)
             });
             if self.machine.is_none() {
-                return Ok(slice.row(lines * line));
+                return Ok(Tile::Elements(slice.row(lines * line)));
             }
             feeds.push(slice.rows(lines, line, step).prefetched(ahead));
         }
+        let tile = self.result.bytes_mut();
+        if let Some((empty, code)) = accumulating {
+            let tile = &mut tile[..lines * len.div_ceil(LEAF_ELEMENTS) * empty.len()];
+            tile.chunks_exact_mut(empty.len()).for_each(|held| held.copy_from_slice(empty));
+            compiled.accumulate(code, (lines, len), &feeds, (tile, empty.len()));
+            return Ok(Tile::Accumulators(tile));
+        }
         // Contiguous lines are one line.
         let joined = || {
-            let is_vector = self.compiled.loads.iter().all(|&(kind, _)| kind == LoadKind::Vector);
+            let is_vector = compiled.loads.iter().all(|&(kind, _)| kind == LoadKind::Vector);
             is_vector.then(|| feeds.iter().map(|feed| feed.joined()).collect()).flatten()
         };
         let (count, len, feeds) = match joined() {
             Some(joined) => (1, lines * len, joined),
             None => (lines, len, feeds),
         };
-        let result = &mut self.result.bytes_mut()[..count * len * self.compiled.item];
-        let mut sink = Sink::lines(result, count, len * self.compiled.item);
+        let result = &mut tile[..count * len * compiled.item];
+        let mut sink = Sink::lines(result, count, len * compiled.item);
         let machine = self.machine.as_mut().expect("what is no load is computed");
         machine.run(count, len, &feeds, &mut sink, Stores::Cached)?;
-        Ok(result)
+        Ok(Tile::Elements(result))
     }
 }
 

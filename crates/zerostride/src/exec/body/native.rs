@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use smallvec::SmallVec;
 use zerostride_code::{Builder, Read, Row, Type, Value, Write};
 use zerostride_kernels::{
-    Native, Printing, Recorded, Stores, may_fault, record, record_cast, record_load, record_store,
-    stored_type,
+    Native, Printing, Recorded, Stores, may_fault, record, record_cast, record_load, record_step,
+    record_store, stored_type,
 };
-use zerostride_ops::{Category, DType, Op};
+use zerostride_ops::{Category, DType, Op, Reduction};
 
 use super::program::LoadKind;
 use crate::fork::{Guarded, Lock, OnceLock};
@@ -39,6 +39,14 @@ enum Line {
     Map(Op, DType, SmallVec<[Register; 4]>),
 }
 
+/// What becomes of the elements of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::exec) enum End {
+    Stored(Write),
+    /// They enter so many accumulators of a reduction in turn.
+    Accumulated(Reduction, u32),
+}
+
 /// All that a code depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Source {
@@ -46,7 +54,7 @@ struct Source {
     loads: Vec<(DType, Read)>,
     lines: Vec<(Line, DType)>,
     result: Register,
-    write: Write,
+    end: End,
 }
 
 /// A program that may become machine code.
@@ -62,8 +70,9 @@ pub(in crate::exec) struct ProgramCode {
 
 impl ProgramCode {
     /// The program, unless it is a single operation, whose chain is as fast, or has what no code has: complex
-    /// numbers in memory, and integers that are divided, of which a zero is an error.
-    pub(super) fn new(program: &Program, kinds: &[LoadKind]) -> Option<ProgramCode> {
+    /// numbers in memory, and integers that are divided, of which a zero is an error. Entering accumulators
+    /// is an operation, too.
+    pub(super) fn new(program: &Program, kinds: &[LoadKind], end: End) -> Option<ProgramCode> {
         let is_work = |instruction: &&Instruction| match instruction {
             Instruction::Load(_) | Instruction::Splat(_) => false,
             Instruction::Cast(_) | Instruction::Map { .. } => true,
@@ -75,7 +84,8 @@ impl ProgramCode {
             };
             dtype.category() != Category::Complex && !may_fault
         };
-        let operations = program.instructions.iter().filter(is_work).count();
+        let of_end = usize::from(matches!(end, End::Accumulated(..)));
+        let operations = program.instructions.iter().filter(is_work).count() + of_end;
         if operations < 2 || !program.instructions.iter().zip(&program.dtypes).all(is_known) {
             return None;
         }
@@ -94,25 +104,33 @@ impl ProgramCode {
             loads: program.loads.iter().zip(kinds).map(|(load, kind)| (load.dtype, read(kind))).collect(),
             lines: program.instructions.iter().map(line).zip(program.dtypes.iter().copied()).collect(),
             result: program.result,
-            write: Write::Cached,
+            end,
         };
         let (cached, streaming) = (OnceLock::new(), OnceLock::new());
         Some(ProgramCode { source, operations, computed: AtomicUsize::new(0), cached, streaming })
     }
 
+    /// Accumulators that elements enter in turn, if they do.
+    pub(super) fn turns(&self) -> Option<usize> {
+        match self.source.end {
+            End::Accumulated(_, count) => Some(count as usize),
+            End::Stored(_) => None,
+        }
+    }
+
     /// The code for some rows of `len` elements, if the program is printed by now. Its operands are the
-    /// loads, then the numbers, both in order, then the result.
+    /// loads, then the numbers, both in order, then accumulators, if it ends with these, then the result.
     pub(super) fn printed(&self, rows: usize, len: usize, stores: Stores) -> Option<&Native> {
         match Printing::active() {
             Printing::Never => return None,
             Printing::Worth if !self.is_worth(rows, len) => return None,
             Printing::Worth | Printing::Always => {}
         }
-        let (code, write) = match stores {
-            Stores::Cached | Stores::Far => (&self.cached, Write::Cached),
-            Stores::Streaming => (&self.streaming, Write::NonTemporal),
+        let (code, end) = match (stores, self.source.end) {
+            (Stores::Streaming, End::Stored(_)) => (&self.streaming, End::Stored(Write::NonTemporal)),
+            (_, end) => (&self.cached, end),
         };
-        code.get_or_init(|| kept(Source { write, ..self.source.clone() })).as_deref()
+        code.get_or_init(|| kept(Source { end, ..self.source.clone() })).as_deref()
     }
 
     /// Whether rows are worth a call each, and enough elements were computed or are about to be, which it
@@ -168,11 +186,20 @@ impl Source {
             });
         }
         let (_, dtype) = self.lines[self.result];
-        let Recorded::Real(result) = record_store(&mut code, dtype, registers[self.result]) else {
+        let Recorded::Real(mut result) = record_store(&mut code, dtype, registers[self.result]) else {
             return None;
         };
         debug_assert_ne!(code.ty(result), Type::Mask);
-        let reads = operands.into_iter().map(|(_, read)| read).collect();
-        Some(Row { code: code.finish(&[result]), reads, writes: vec![self.write] })
+        let mut reads: Vec<Read> = operands.into_iter().map(|(_, read)| read).collect();
+        let write = match self.end {
+            End::Stored(write) => write,
+            End::Accumulated(op, count) => {
+                let held = code.input(code.ty(result));
+                result = record_step(&mut code, op, held, result)?;
+                reads.push(Read::Accumulators(count));
+                Write::Cached
+            }
+        };
+        Some(Row { code: code.finish(&[result]), reads, writes: vec![write] })
     }
 }

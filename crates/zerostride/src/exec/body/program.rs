@@ -3,12 +3,13 @@
 //! are.
 
 use smallvec::SmallVec;
+use zerostride_code::Write;
 use zerostride_kernels::{
     CastKernel, Chain, ChainOperand, Isa, Link, MapKernel, cast_kernel, map_kernel, store_scalar,
 };
 use zerostride_ops::DType;
 
-use super::native::ProgramCode;
+use super::native::{End, ProgramCode};
 use crate::plan::{Instruction, Program, Register};
 
 /// How a program reads a load.
@@ -66,6 +67,8 @@ pub(crate) struct Compiled {
     pub(in crate::exec) item: usize,
     /// The same program as machine code, where it is worth that.
     pub(in crate::exec) code: Option<Box<ProgramCode>>,
+    /// The same, whose elements enter accumulators.
+    pub(in crate::exec) accumulating: Option<Box<ProgramCode>>,
 }
 
 impl Compiled {
@@ -83,8 +86,15 @@ impl Compiled {
         builder.finish();
         let item = program.dtypes[program.result].item_size();
         let Builder { stages, numbers, tiles, .. } = builder;
-        let code = ProgramCode::new(program, kinds).map(Box::new);
-        Compiled { stages, numbers, tiles, loads, item, code }
+        let code = ProgramCode::new(program, kinds, End::Stored(Write::Cached)).map(Box::new);
+        Compiled { stages, numbers, tiles, loads, item, code, accumulating: None }
+    }
+
+    /// The same, whose elements may also enter accumulators.
+    pub(in crate::exec) fn accumulating(self, program: &Program, end: End) -> Compiled {
+        let kinds: Vec<LoadKind> = self.loads.iter().map(|&(kind, _)| kind).collect();
+        let accumulating = ProgramCode::new(program, &kinds, end).map(Box::new);
+        Compiled { accumulating, ..self }
     }
 
     /// Whether elements go from the loads straight to the result.

@@ -5,12 +5,13 @@
 use std::ops::Range;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer, Tuning, lane_rows, lanes};
+use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, Reducer, Tuning, lane_rows, lanes};
 use zerostride_ops::DType;
 use zerostride_shape::Shape;
 
 use super::fold;
-use super::machine::{Results, Tiles};
+use super::machine::{Results, Tile, Tiles};
+use super::native::End;
 use super::program::{Compiled, LoadKind};
 use crate::exec::cache;
 use crate::exec::elements::{
@@ -24,6 +25,10 @@ use crate::{Result, interrupt, num_threads};
 
 /// Elements that one task takes at least, where each result has a power of two of leaves.
 const GROUP_ELEMENTS: usize = 64 * LEAF_ELEMENTS;
+
+/// Elements of a result that enter accumulators at once: these take a sixteenth of the memory of as many
+/// elements.
+const ACCUMULATED_ELEMENTS: usize = 16 * LEAF_ELEMENTS;
 
 /// Elements that are reduced, some milliseconds long, before anybody is asked whether to go on.
 const UNASKED_ELEMENTS: usize = 1 << 23;
@@ -51,6 +56,9 @@ struct ReduceLoop {
     pairs: Option<Pairs>,
     /// The program over lines of a tile.
     compiled: Compiled,
+    /// The accumulators of a leaf before its first element, where elements may enter them as they are
+    /// computed.
+    empty: Option<Vec<u8>>,
 }
 
 /// What one thread works with: tiles for elements that are not read in place, and one for results.
@@ -62,6 +70,7 @@ struct Reduction<'a, 'p> {
     prepared: &'p PreparedReduce,
     walk: &'p ReduceWalk,
     compiled: &'p Compiled,
+    empty: Option<&'p [u8]>,
     form: FoldForm,
     /// Results of a block.
     columns: usize,
@@ -95,12 +104,21 @@ pub(in crate::exec) fn run<'a>(
     if part.numel() == 0 {
         return Ok(());
     }
-    let ReduceLoop { walk, pairs, compiled } = prepared.loops.get(&part, || {
+    let ReduceLoop { walk, pairs, compiled, empty } = prepared.loops.get(&part, || {
         let walk = ReduceWalk::new(&reducer, (&part, reduced), program);
         let kind = |load| if walk.is_splat(load) { LoadKind::Splat } else { LoadKind::Vector };
         let kinds: Vec<LoadKind> = (0..program.loads.len()).map(kind).collect();
         let pairs = Pairs::find(reducer.op(), program, &walk);
-        ReduceLoop { compiled: Compiled::new(program, &kinds, false), pairs, walk }
+        let mut compiled = Compiled::new(program, &kinds, false);
+        // Vectors of elements enter vectors of accumulators.
+        let count = lanes(reduced.numel());
+        let are_vectors = walk.form(false) == FoldForm::Along && count > 1;
+        let is_alone = pairs.is_none() && !walk.repeats && !walk.is_load;
+        let empty = reducer.accumulators().filter(|_| are_vectors && is_alone);
+        if empty.is_some() {
+            compiled = compiled.accumulating(program, End::Accumulated(*op, count as u32));
+        }
+        ReduceLoop { compiled, pairs, walk, empty: empty.map(|(_, empty)| empty.repeat(count)) }
     });
     let mut written = Written::new(block, dtype.item_size(), (&walk.results, &walk.out, walk.first));
     let out = written.output();
@@ -123,8 +141,9 @@ pub(in crate::exec) fn run<'a>(
     let columns = walk.columns(form, direct.is_some(), grain);
     let item = prepared.finish.as_ref().map_or(dtype.item_size(), |finish| finish.loads[0].1);
     let (inputs, slices, Grid { results, count, .. }) = (&inputs[..], &slices[..], walk.grid);
+    let empty = empty.as_deref();
     let reduction =
-        Reduction { reducer, prepared, walk, compiled, form, columns, inputs, slices, item, direct };
+        Reduction { reducer, prepared, walk, compiled, empty, form, columns, inputs, slices, item, direct };
     // Whole blocks of results, as many as are worth a thread.
     let blocks = grain.div_ceil(columns.saturating_mul(count).max(1));
     let parts = out.parts(columns.saturating_mul(blocks).min(results));
@@ -238,7 +257,8 @@ impl<'p> Reduction<'_, 'p> {
         let is_across = form == FoldForm::Across;
         let order = if form == FoldForm::Along { LineOrder::ByColumn } else { LineOrder::ByRow };
         let step = if is_across { lanes(self.walk.grid.count) } else { 1 };
-        let most = self.walk.tile_rows(form, self.columns);
+        let accumulates = self.empty.is_some() && tiles.accumulates();
+        let most = if accumulates { ACCUMULATED_ELEMENTS } else { self.walk.tile_rows(form, self.columns) };
         let of_lanes = is_across.then(|| lane_rows(self.walk.grid.count, rows.clone())).into_iter().flatten();
         let whole = (!is_across).then_some((rows.start, rows.len()));
         let parts = |(first, count): (usize, usize)| {
@@ -247,7 +267,7 @@ impl<'p> Reduction<'_, 'p> {
                 .map(move |done| (first + done * step, most.min(count - done), done + most >= count))
         };
         let mut parts = whole.into_iter().chain(of_lanes).flat_map(parts).peekable();
-        let (mut begins, mut known): (_, (usize, &[u8])) = ([0; LANE_ROWS], (0, &[]));
+        let (mut begins, mut known) = ([0; LANE_ROWS], (0, Tile::Elements(&[])));
         while let Some((first, count, is_last)) = parts.next() {
             // Rows that are all the same are there once.
             let taken = if repeats && is_across { count.min(1) } else { count };
@@ -256,40 +276,60 @@ impl<'p> Reduction<'_, 'p> {
                 let next =
                     parts.peek().map_or((columns.end, rows.start), |&(first, ..)| (columns.start, first));
                 let rows = StridedRange { first, step, count: taken };
-                known = (taken, self.values(tiles, columns, rows, order, next)?);
+                known = (taken, self.tile(tiles, columns, rows, order, next)?);
             }
+            let elements = match known.1 {
+                Tile::Elements(elements) => elements,
+                Tile::Accumulators(accumulators) => {
+                    let (leaf, item) = (lanes(self.walk.grid.count), self.compiled.item);
+                    let rows = accumulators.len() / item / columns.len();
+                    let panel = ReducePanel { leaf, ..form.panel(rows, columns.len(), rows, 1) };
+                    fold.leaves(accumulators, &panel, first);
+                    continue;
+                }
+            };
             if is_across {
                 let begins = &mut begins[..count];
                 let row = if repeats { 0 } else { columns.len() };
                 begins.iter_mut().enumerate().for_each(|(at, begin)| *begin = at * row);
-                fold.rows(known.1, begins, first, is_last);
+                fold.rows(elements, begins, first, is_last);
             } else {
-                fold.leaves(known.1, &form.panel(count, columns.len(), count, 1), first);
+                fold.leaves(elements, &form.panel(count, columns.len(), count, 1), first);
             }
         }
         Ok(())
     }
 
     /// The values of some columns of some rows, line by line: the columns of a row or the rows of a column.
-    /// Those of the `next` column and row on are wanted after them.
-    fn values<'t>(
+    /// They may enter accumulators. Those of the `next` column and row on are wanted after them.
+    fn tile<'t>(
         &'t self,
         tiles: &'t mut Tiles<'_>,
         columns: &Range<usize>,
         rows: StridedRange,
         order: LineOrder,
         next: (usize, usize),
-    ) -> Result<&'t [u8]> {
+    ) -> Result<Tile<'t>> {
         let (lines, len) = match order {
             LineOrder::ByRow => (rows.count, columns.len()),
             LineOrder::ByColumn => (columns.len(), rows.count),
         };
         let loads = &self.compiled.loads;
-        // What is the same all along a line is there once.
-        let part = |load: usize| match (loads[load].0, order) {
-            (LoadKind::Vector | LoadKind::Stepped(_), _) => (columns.clone(), rows),
-            (LoadKind::Splat, LineOrder::ByRow) => (columns.start..columns.start + 1, rows),
-            (LoadKind::Splat, LineOrder::ByColumn) => (columns.clone(), StridedRange { count: 1, ..rows }),
+        // What is the same all along a line is there once, and so are long lines that are all the same.
+        let is_alike = |load: usize| {
+            let (of_columns, of_rows) = self.walk.loads[load].1.split_at(self.walk.kept);
+            let across = if order == LineOrder::ByRow { of_rows } else { of_columns };
+            lines <= 1 || len >= SHORT_LINE_ELEMENTS && across.iter().all(|&stride| stride == 0)
+        };
+        let part = |load: usize| {
+            let one = |is_one: bool, count: usize| if is_one { 1 } else { count };
+            let is_splat = loads[load].0 == LoadKind::Splat;
+            let [of_columns, of_rows] = match order {
+                LineOrder::ByRow => [is_splat, is_alike(load)],
+                LineOrder::ByColumn => [is_alike(load), is_splat],
+            };
+            let end = columns.start + one(of_columns, columns.len());
+            (columns.start..end, StridedRange { count: one(of_rows, rows.count), ..rows })
         };
         // Tiles end before processors have seen where they lead.
         let asks =
@@ -298,13 +338,20 @@ impl<'p> Reduction<'_, 'p> {
             let slice = self.slices[load]?;
             let (columns, rows) = part(load);
             let (at, step) = self.inputs[load].lines(columns, rows, order)?;
+            let step = if is_alike(load) { 0 } else { step };
             if lines > 1 && len < SHORT_LINE_ELEMENTS && step != len as isize {
                 return None;
             }
             let ahead = if asks { self.inputs[load].offset(next.0, next.1).wrapping_sub(at) } else { 0 };
             Some((slice.at(at), step, ahead.wrapping_mul(loads[load].1 as isize)))
         };
-        tiles.run((lines, len), in_place, |load, tile| {
+        let place = |load: usize| {
+            let (columns, StridedRange { first, step, count }) = part(load);
+            is_alike(load).then(|| {
+                (self.inputs[load].offset(columns.start, first), [first, step, columns.len() * count])
+            })
+        };
+        tiles.run((lines, len), self.empty, in_place, place, |load, tile| {
             let (columns, rows) = part(load);
             self.inputs[load].load(columns, rows, order, tile);
         })

@@ -8,14 +8,14 @@ use std::ops::Range;
 use std::vec::IntoIter;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, Reducer, lane_rows};
+use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer, lane_rows};
 use zerostride_ops::DType;
 
 use super::steps::{Slots, allocate, block, run_work};
 use crate::exec::body::{Compiled, LoadKind, Results};
 use crate::exec::elements::{KeptFold, Scratch, Window, Written};
 use crate::memory::{Access, Block, Fresh};
-use crate::plan::{FoldKind, FoldedStep, Group, Plan, Source, Step, Work};
+use crate::plan::{FoldForm, FoldKind, FoldedStep, Group, Plan, Source, Step, Work};
 use crate::threads::{crew, num_threads};
 use crate::{Result, interrupt};
 
@@ -257,8 +257,7 @@ impl Worker {
                     self.block(run, (own.start, own.len()), part, read, |fold, values, row| {
                         let item = values.len() / (own.len() * row);
                         let (rows, before) = (end - first, (first - own.start * row) * item);
-                        let panel =
-                            ReducePanel { rows, width: 1, columns: 1, column_step: rows, row_step: 1 };
+                        let panel = FoldForm::Along.panel(rows, 1, rows, 1);
                         fold.leaves(&values[before..][..rows * item], &panel, first);
                     })?;
                 }

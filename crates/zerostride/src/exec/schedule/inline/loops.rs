@@ -1,7 +1,7 @@
 //! Owns the loops of a small operation: the dimensions of its operands, broadcast. It does not touch
 //! elements.
 
-use zerostride_shape::{FEW_DIMS, Layout, Shape, ShapeError, Strides, broadcast_size};
+use zerostride_shape::{FEW_DIMS, Layout, Shape, ShapeError, Strides, broadcast_size, result_order};
 
 use super::AsValue;
 use crate::exec::elements::StridedDims;
@@ -16,6 +16,9 @@ pub(super) struct Loops<const N: usize> {
     /// The dimensions of more than one element, innermost first, and how many they are.
     pub(super) lens: [usize; FEW_DIMS],
     count: usize,
+    /// Which dimensions of the result they are, and whether they lie in another order than those.
+    dims: [u8; FEW_DIMS],
+    is_turned: bool,
     /// Each operand's strides along those, 0 where it is stretched.
     pub(super) strides: [[isize; FEW_DIMS]; N],
     /// Whether an operand's elements are contiguous in the result's order.
@@ -32,6 +35,8 @@ impl<const N: usize> Loops<N> {
             numel: 1,
             lens: [0; FEW_DIMS],
             count: 0,
+            dims: [0; FEW_DIMS],
+            is_turned: false,
             strides: [[0; FEW_DIMS]; N],
             dense: [true; N],
         }
@@ -60,9 +65,59 @@ impl<const N: usize> Loops<N> {
                 }
             }
             *self.sizes.get_mut(dim)? = size;
+            *self.dims.get_mut(self.count)? = dim as u8;
             self.push(size, steps)?;
         }
         Some(())
+    }
+
+    /// The same elements in the order in which the dimensions of a result lie that has memory of its own: as
+    /// those of the operands do, of which one decides `first`.
+    #[inline(always)]
+    pub(super) fn turn(&mut self, first: usize) {
+        if self.dense.contains(&false) {
+            self.strides.swap(0, first);
+            let is_in_order = self.is_in_order();
+            self.strides.swap(0, first);
+            if !is_in_order {
+                self.turn_dims(first);
+            }
+        }
+    }
+
+    /// Whether no dimension belongs inside of one before it.
+    #[inline]
+    fn is_in_order(&self) -> bool {
+        (1..self.count).all(|outer| {
+            let is_outside = |inner: usize| {
+                let decides = |strides: &[isize; FEW_DIMS]| {
+                    let [near, far] = [inner, outer].map(|dim| strides[dim].unsigned_abs());
+                    let is_larger = near == far && self.lens[inner] > self.lens[outer];
+                    (near != 0 && far != 0 && (near != far || is_larger)).then_some(near >= far)
+                };
+                self.strides.iter().find_map(decides)
+            };
+            (0..outer).rev().find_map(is_outside) != Some(true)
+        })
+    }
+
+    #[cold]
+    fn turn_dims(&mut self, first: usize) {
+        let own = *self;
+        let outermost_first = |dims: &[usize]| -> Vec<usize> { dims.iter().rev().copied().collect() };
+        let lens = outermost_first(&own.lens[..own.count]);
+        let mut strides =
+            own.strides.map(|strides| -> Vec<isize> { strides[..own.count].iter().rev().copied().collect() });
+        strides.swap(0, first);
+        let Some(order) = result_order(&lens, &strides.each_ref().map(|strides| &strides[..])) else {
+            return;
+        };
+        (self.count, self.numel, self.dense, self.is_turned) = (0, 1, [true; N], true);
+        for from in order.into_iter().rev().map(|dim| own.count - 1 - dim) {
+            self.dims[self.count] = own.dims[from];
+            let steps = own.strides.map(|strides| strides[from]);
+            self.push(own.lens[from], steps).expect("there are as many dimensions as before");
+        }
     }
 
     /// Adds a dimension outside of the others.
@@ -80,10 +135,20 @@ impl<const N: usize> Loops<N> {
         Some(())
     }
 
-    /// The result's layout, which is contiguous.
+    /// The result's layout, without gaps.
     #[inline(always)]
     pub(super) fn layout(&self) -> Result<Layout, ShapeError> {
-        Layout::contiguous_few(self.sizes, self.ndim)
+        if self.is_turned { self.turned_layout() } else { Layout::contiguous_few(self.sizes, self.ndim) }
+    }
+
+    #[cold]
+    fn turned_layout(&self) -> Result<Layout, ShapeError> {
+        let (mut strides, mut inside) = ([1; FEW_DIMS], 1);
+        for (&dim, &len) in self.dims.iter().zip(&self.lens[..self.count]) {
+            strides[usize::from(dim)] = inside;
+            inside *= len as isize;
+        }
+        Layout::new(Shape::new(self.sizes())?, Strides::new(&strides[..self.ndim])?, 0)
     }
 
     /// The result's sizes.

@@ -27,7 +27,7 @@ const PLANNED_BYTES: usize = 12 << 10;
 /// The same of a step that reduces.
 const REDUCED_BYTES: usize = 128 << 10;
 
-/// The value of an expression.
+/// The value of an expression whose operands lie in order.
 pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
     let order = NodeOrder::of(expr)?;
     order.run().filter(|_| order.is_current())
@@ -38,7 +38,7 @@ pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
 pub(super) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
     let meta = expr.meta().ok()?;
     let fits = *meta.shape == *target.shape() && meta.dtype() == target.dtype() && target.is_contiguous();
-    if !fits {
+    if !fits || !expr.node().in_order {
         return None;
     }
     let order = NodeOrder::of(expr)?;

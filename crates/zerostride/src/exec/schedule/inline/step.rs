@@ -3,7 +3,7 @@
 //! (`exec/body`).
 
 use smallvec::SmallVec;
-use zerostride_shape::{Layout, Shape};
+use zerostride_shape::Shape;
 
 use super::gather::{InOrder, in_order};
 use super::loops::Loops;
@@ -79,7 +79,7 @@ pub(super) fn run_in_order<'a>(
 pub(crate) fn run_plan(plan: &Plan) -> Option<Tensor> {
     let [step] = &plan.passes.steps[..] else { return None };
     let step = Step::of(&step.work).filter(|_| plan.leaves.len() <= MOST_LEAVES)?;
-    let (shape, dtype) = (plan.shape(), plan.dtype());
+    let (shape, dtype, layout) = (plan.shape(), plan.dtype(), &plan.passes.layouts[0]);
     let mut result = Fresh::arbitrary(shape.numel() * dtype.item_size())?;
     let mut values = [Value::Other; MOST_LEAVES];
     for (value, leaf) in values.iter_mut().zip(&plan.leaves) {
@@ -95,5 +95,5 @@ pub(crate) fn run_plan(plan: &Plan) -> Option<Tensor> {
         };
         step.run(elements, result.bytes_mut())?.ok()
     })?;
-    Some(Tensor::new(result.share(), Layout::contiguous(shape.clone()), dtype))
+    Some(Tensor::new(result.share(), layout.clone(), dtype))
 }
