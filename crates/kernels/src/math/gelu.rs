@@ -1,7 +1,7 @@
 //! Owns the two forms of the Gaussian error linear unit.
 //!
-//! Both are `x` times a probability, whose relative error is small even in the negative tail. The constants of
-//! the table come from `coefficients/gelu.py`.
+//! Both are `x` times a probability, whose relative error is small even in the negative tail. The constants
+//! of the table come from `coefficients/gelu.py`.
 
 use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
 use super::erf::complement;
@@ -43,7 +43,7 @@ impl Gelu for f64 {
     }
 }
 
-/// Numbers of which four have one exponent if they are increased by 1, from 2 on and, in the last places, below.
+/// Numbers of which four have one exponent if they are increased by 1: the exponents of 2, 4, 8 and 1.
 #[rustfmt::skip]
 const CENTRES: [f32; 16] = [
     1.25, 1.75, 2.25, 2.75, 3.5, 4.5, 5.5, 6.5,
