@@ -9,6 +9,7 @@ use crate::{Outcome, root, run};
 
 pub(crate) const HELP: &str = "\
 cargo xtask bench [OPTION]... [FILTER]
+cargo xtask bench functions [OPTION]... [NAME,...]
 
 Measures zerostride side by side with its peers: in one run, in turn, with the same threads and the same rules for
 results. Prints a line for each workload, and writes a table and two pictures to bench/records/MACHINE, over those that
@@ -26,6 +27,9 @@ under target, as DATE-part.
                   NumPy, on one thread. What is found goes to target/bench/records/MACHINE/cliffs.json and into the newest
                   record there. With a FILTER, only cases of a formula (copy, add, less, sqrt, normalise, sum, amax): these
                   are printed, no more
+
+`bench functions` times mathematical functions beside PyTorch's instead, in ns an element on one thread, and prints a
+table; `bench functions --help`.
 
 The first run builds the Rust peers (several minutes) and installs the Python ones (5 GB), both under target/bench.
 Close other programs: whatever runs beside it is measured with it. The figures that count are ratios within one run.
@@ -79,6 +83,17 @@ pub(crate) fn bench(words: &[&str]) -> Outcome {
         driver.arg("--quick");
     }
     run(driver.args(options.filter))
+}
+
+/// Installs the package and PyTorch, and compares their mathematical functions.
+pub(crate) fn functions(words: &[&str]) -> Outcome {
+    let target = target();
+    let python = environment(&["numpy", "torch"], &target)?;
+    let pip = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", "./crates/python"];
+    run(Command::new(&python).args(pip))?;
+    let mut benchmark = Command::new(python);
+    benchmark.arg("bench/functions.py").args(words);
+    run(benchmark.env("TORCHINDUCTOR_CACHE_DIR", target.join("bench/inductor")))
 }
 
 struct Options<'a> {

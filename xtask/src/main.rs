@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod aarch64;
+mod accuracy;
 mod answers;
 mod bench;
 mod columns;
@@ -26,6 +27,8 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   bench             measure side by side with the peers; `cargo xtask bench --help`
+  accuracy [NAME]   search every f32 for the largest error of each function and write docs/accuracy.md's table of them,
+                    which takes some minutes
   test              all checks: format, lints, tests, documentation and its site, repository rules
   test --python     the tests of the Python package alone, in a virtual environment of their own
   test --sdist      those tests on the package built from its source distribution, which takes minutes
@@ -56,7 +59,10 @@ fn main() -> ExitCode {
         ["test", "--aarch64"] => aarch64::run(),
         ["sanitize", ref filter @ ..] => sanitize::address(filter),
         ["golden", ref parts @ ..] => golden::run_parts(parts),
+        ["bench", "functions", ref words @ ..] => bench::functions(words),
         ["bench", ref words @ ..] => bench::bench(words),
+        ["accuracy"] => accuracy::write(""),
+        ["accuracy", name] => accuracy::write(name),
         ["release", "--check"] => release::check(),
         ["web"] => web::build(None).map(|_| ()),
         ["web", folder] => web::build(Some(folder)).map(|_| ()),

@@ -30,6 +30,18 @@ def in_square(f):
     return lambda z: f(mp.sqrt(z))
 
 
+def lgamma_factor(v):
+    """lgamma(t) / ((t - 1) (t - 2)) for t = v + 3/2."""
+    t = v + mpf(3) / 2
+    return mp.loggamma(t) / ((t - 1) * (t - 2))
+
+
+def stirling(z):
+    """What Stirling's formula misses of lgamma(x), times x, for z = 1/x^2."""
+    x = 1 / mp.sqrt(z)
+    return (mp.loggamma(x) - (x - mpf(1) / 2) * mp.log(x) + x - mp.log(2 * mp.pi) / 2) * x
+
+
 def fit_ratio(name, f, low, high, degree):
     """A function that is about its argument: f(x) / x with an error relative to itself."""
     fit(name, f, lambda x: 1 / f(x), low, high, degree)
@@ -46,6 +58,9 @@ if __name__ == "__main__":
     fit_ratio("COSH", in_square(mp.cosh), 0, HALF**2, 3)
     fit_ratio("ATAN", in_square(ratio(mp.atan)), mpf("1e-30"), 1, 11)
     fit_ratio("ASIN", in_square(ratio(mp.asin)), mpf("1e-30"), mpf("0.25"), 8)
+    fit("LGAMMA", lgamma_factor, lambda v: 1 / lgamma_factor(v), mpf("-0.5"), mpf("0.5"), 11)
+    # lgamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + STIRLING(1/x^2) / x for x >= 8.
+    fit("STIRLING", stirling, lambda z: mp.sqrt(z) / mp.loggamma(1 / mp.sqrt(z)), mpf("1e-6"), mpf(1) / 64, 2)
     # The largest f32 below 1 has the logarithm -15.95.
     middle = mpf("3.25")
     fit_ratio("ERFINV", lambda s: erfinv_of_logarithm(s + 3), -3, 3, 16)

@@ -4,10 +4,9 @@
 //! near 1; `f32` has shorter forms of the first three.
 
 use super::dw::{Dw, two_prod, two_sum};
-use super::log::Logarithm;
 use super::log_table::log_of_sum;
 use super::{Real, is_short, short};
-use crate::lane::{Element, Lane};
+use crate::lane::{Element, Lane, rare};
 
 /// Whether x² is so small that a function x + O(x³) equals x.
 #[inline(always)]
@@ -67,9 +66,10 @@ fn half_log_of_quotient<W: Lane<Elem = f64>>(x: W) -> W {
 #[inline(always)]
 pub(crate) fn logit<V: Real>(x: V) -> V {
     let (zero, one) = (V::num(0.0), V::num(1.0));
-    let rest = two_sum(one, -x);
-    let y = Logarithm::of_quotient(x.into(), rest, x / rest.hi).natural().round();
-    let infinity = V::splat(V::Elem::INFINITY);
-    let y = V::select(x.eq(zero), -infinity, V::select(x.eq(one), infinity, y));
-    V::select(x.ge(zero) & x.le(one), y, V::splat(V::Elem::NAN))
+    let y = log_of_sum(Dw::from(x).div(two_sum(one, -x)), zero).round();
+    let is_inside = x.gt(zero) & x.lt(one);
+    rare!(!is_inside, y, {
+        let end = V::select(x.eq(zero), -V::splat(V::Elem::INFINITY), V::splat(V::Elem::NAN));
+        V::select(x.eq(one), V::splat(V::Elem::INFINITY), end)
+    })
 }

@@ -7,7 +7,8 @@
 
 use std::ops::{Add, Mul, Neg, Sub};
 
-use crate::lane::{Element, Lane};
+use super::is_short;
+use crate::lane::{Element, Lane, Select};
 
 /// The sum `hi + lo`, with `hi` equal to that sum rounded.
 #[derive(Clone, Copy)]
@@ -43,6 +44,13 @@ impl<V: Lane> Dw<V> {
     #[inline(always)]
     pub(super) fn splat((hi, lo): (V::Elem, V::Elem)) -> Self {
         Dw { hi: V::splat(hi), lo: V::splat(lo) }
+    }
+
+    /// A constant given as a double word of `f64`, rounded to one of the lane's elements.
+    #[inline(always)]
+    pub(super) fn constant((hi, lo): (f64, f64)) -> Self {
+        let first = if is_short::<V>() { f64::from(hi as f32) } else { hi };
+        Dw { hi: V::num(first), lo: V::num(hi - first + lo) }
     }
 
     /// The nearest single float.
@@ -94,6 +102,13 @@ impl<V: Lane> Dw<V> {
     #[inline(always)]
     pub(super) fn select(mask: V::Mask, yes: Self, no: Self) -> Self {
         Dw { hi: V::select(mask, yes.hi, no.hi), lo: V::select(mask, yes.lo, no.lo) }
+    }
+}
+
+impl<V: Lane> Select<V::Mask> for Dw<V> {
+    #[inline(always)]
+    fn select(mask: V::Mask, yes: Self, no: Self) -> Self {
+        Dw::select(mask, yes, no)
     }
 }
 

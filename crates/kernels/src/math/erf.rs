@@ -1,83 +1,54 @@
 //! Owns `erf`, `erfc` and the complement that `gelu` needs.
 //!
-//! The complement is exp(-x²) times a smooth function of (x - 4)/(x + 4), except for small `x`, where it is 1
-//! less an odd polynomial. The constants come from `coefficients/trig_special.py`.
+//! The complement is exp(-x²) times a smooth function of (x - 4)/(x + 4). The constants come from
+//! `coefficients/trig_special.py`.
 
 use super::dw::{Dw, fast_two_sum, two_prod};
-use super::erf_table::{erf as long_erf, short_erf};
-use super::exp::Exponential;
+use super::erf_table::Erf;
 use super::horner::Polynomial;
-use super::{clamp, is_short, poly, short};
+use super::power::Power;
+use super::{Real, clamp, is_short, short};
 use crate::lane::Lane;
 
-/// erf x = x · (FIRST + x² · ERF(x²)) for |x| <= `CENTRE_TO`.
-const FIRST: (f64, f64) = (std::f64::consts::FRAC_2_SQRT_PI, 1.5201783193494323e-17);
-const ERF: [f64; 10] = [
-    -0.3761263890318375,
-    0.11283791670954556,
-    -0.026866170644944336,
-    0.005223977622290052,
-    -0.0008548326712791987,
-    0.0001205531385517476,
-    -1.4924892005281789e-05,
-    1.6442715111452672e-06,
-    -1.6055188867797243e-07,
-    1.1940566512212334e-08,
-];
-/// Beyond, the second term would round too much away.
-const CENTRE_TO: f64 = 0.6875;
-
-/// (1 + 2x) · exp(x²) · erfc x as a polynomial in (x - 4)/(x + 4) for x from 0.46875 to 28.
-const TAIL: Polynomial<3, 19> = Polynomial {
-    leading: [
-        (1.2329951186255526, -4.3334200587797864e-17),
-        (-0.1396211168405625, -2.773377360433497e-18),
-        (0.015379652102618822, -8.122571886735076e-20),
-    ],
+/// (1 + x) · exp(x²) · erfc x as a polynomial in (x - 4)/(x + 4) for x from 0 to 28.
+const TAIL: Polynomial<2, 21> = Polynomial {
+    leading: [(0.6849972881253069, 3.7358028191322065e-17), (-0.19934458280036724, 1.6089313525681414e-18)],
     rest: [
-        0.06809705425469084,
-        -0.10103906603624085,
-        0.09373283499842909,
-        -0.06633036581391807,
-        0.03716751553585572,
-        -0.016197734034502996,
-        0.005031969996814387,
-        -0.0007577734745874179,
-        -0.0001992568296384927,
-        0.00015062260292385098,
-        -2.4398583289724032e-05,
-        -1.1225008123985148e-05,
-        5.707767852315934e-06,
-        2.999823898334311e-07,
-        -8.213833813688513e-07,
-        6.666444459890195e-08,
-        1.0479209110598066e-07,
-        -1.2094685263967264e-08,
-        -1.018824427826882e-08,
+        0.117049665510442,
+        -0.04808038122128921,
+        0.003962055681319153,
+        0.015312509678640365,
+        -0.01751565464727757,
+        0.012161784763743175,
+        -0.006068735209021563,
+        0.002116421488280296,
+        -0.0003897675793246467,
+        -6.013626321065815e-05,
+        6.403325823249122e-05,
+        -1.3152815898875275e-05,
+        -4.140381176237129e-06,
+        2.653696000036219e-06,
+        8.740060493253743e-09,
+        -3.682351009620508e-07,
+        4.437171076249575e-08,
+        4.911559721699246e-08,
+        -5.590165569021602e-09,
+        -5.667831652402774e-09,
+        -5.415437643460609e-10,
     ],
 };
 
-/// From here on the complement is the tail; below it is 1 less the error function.
-const TAIL_FROM: f64 = 0.46875;
 /// Beyond, the complement is smaller than any `f64`.
 const TAIL_TO: f64 = 28.0;
 
-/// erf x for |x| <= `CENTRE_TO`.
-#[inline(always)]
-fn centre<W: Lane<Elem = f64>>(x: Dw<W>) -> Dw<W> {
-    let z = x.hi * x.hi;
-    let product = x * Dw::splat(FIRST);
-    fast_two_sum(product.hi, (x.hi * z).mul_add(poly(z, &ERF), product.lo))
-}
-
-/// erfc x for `x` from `TAIL_FROM` to `TAIL_TO` as `2^n` times a double word, given `x` and its square.
+/// erfc x for `x` from 0 to `TAIL_TO` as `2^n` times a double word, given `x` and its square.
 #[inline(always)]
 fn tail<W: Lane<Elem = f64>>(x: Dw<W>, square: Dw<W>) -> (Dw<W>, W) {
     let four = W::num(4.0);
     let smooth = TAIL.at((x + -four).div(x + four));
-    let e = Exponential::of(-square);
-    let divisor = x.scale(W::num(2.0)) + W::num(1.0);
-    ((e.significand() * smooth).div(divisor), e.n)
+    let (e, n) = Power::of(-square.hi, Some(-square.lo)).parts();
+    let divisor = x + W::num(1.0);
+    ((e * smooth).div(divisor), n)
 }
 
 /// `constant - 2^n · x`, where `n` is at most 0 and the constant larger than the rest.
@@ -91,21 +62,17 @@ fn subtract_from<W: Lane<Elem = f64>>(constant: f64, x: Dw<W>, n: W) -> Dw<W> {
 /// erfc x as `2^n` times a double word, given `x` and its square; `|x|` is at most `TAIL_TO`.
 #[inline(always)]
 pub(super) fn complement<W: Lane<Elem = f64>>(x: Dw<W>, square: Dw<W>) -> (Dw<W>, W) {
-    let zero = W::num(0.0);
-    let e = centre(x);
-    let near = subtract_from(1.0, e, zero);
     let size = Dw { hi: x.hi.abs(), lo: x.lo.mul_sign(x.hi) };
     let (t, n) = tail(size, square);
     let mirrored = subtract_from(2.0, t, n);
-    let is_tail = x.hi.ge(W::num(TAIL_FROM));
-    let is_mirrored = x.hi.lt(W::num(-CENTRE_TO));
-    (Dw::select(is_tail, t, Dw::select(is_mirrored, mirrored, near)), W::select(is_tail, n, zero))
+    let is_negative = x.hi.lt(W::num(0.0));
+    (Dw::select(is_negative, mirrored, t), W::select(is_negative, W::num(0.0), n))
 }
 
 /// The error function.
 #[inline(always)]
-pub(crate) fn erf<V: Lane>(x: V) -> V {
-    V::narrow(if is_short::<V>() { short_erf(x.widen()) } else { long_erf(x.widen()) })
+pub(crate) fn erf<V: Real>(x: V) -> V {
+    V::Elem::erf(x)
 }
 
 /// The complementary error function, 1 - erf x without the cancellation.

@@ -1,12 +1,12 @@
 //! Owns the error function by tables: erf x is x times a smooth function, which a short polynomial
 //! approximates around each of 16 numbers. It needs no exponential and no division.
 //!
-//! The constants come from `coefficients/erf.py`.
+//! The constants come from `coefficients/erf.py`, those of `f32` from `coefficients/single.py`.
 
 use std::f64::consts::FRAC_2_SQRT_PI;
 
-use super::dw::{Dw, two_prod};
-use crate::lane::Lane;
+use super::dw::two_prod;
+use crate::lane::{Element, Lane, rare};
 
 /// The distance between these numbers; it is so short a fraction that the argument reduction is exact.
 const STEP: f64 = 25.0 / 64.0;
@@ -106,39 +106,95 @@ const RATIO_LOW: [f64; 16] = [
     -6.87661582423168e-18, -1.9920008186082035e-18, 9.280558356601725e-18, 1.3534455476635834e-17,
 ];
 
-/// The distance of |x| from the nearest multiple of the step, at most the last one, and that multiple's
+/// The distance of |x| from the nearest multiple of a step, at most the last one, and that multiple's
 /// index.
 #[inline(always)]
-fn nearest<W: Lane<Elem = f64>>(size: W) -> (W, W::Bits) {
-    let multiple = (size * W::num(1.0 / STEP)).round_ties_even();
-    (multiple.mul_add(W::num(-STEP), size), multiple.to_int())
+fn nearest<V: Lane>(size: V, step: f64) -> (V, V::Bits) {
+    let multiple = (size * V::num(1.0 / step)).round_ties_even();
+    (multiple.mul_add(V::num(-step), size), multiple.to_int())
 }
 
 /// The polynomial in `t` whose coefficients are the rows.
 #[inline(always)]
-fn polynomial<W: Lane<Elem = f64>>(rows: &[[f64; 16]], place: W::Bits, t: W) -> W {
+pub(super) fn polynomial<V: Lane>(rows: &[[V::Elem; 16]], place: V::Bits, t: V) -> V {
     let (last, rest) = rows.split_last().expect("there are rows");
-    let mut sum = W::lookup(last, place);
+    let mut sum = V::lookup(last, place);
     for row in rest.iter().rev() {
-        sum = sum.mul_add(t, W::lookup(row, place));
+        sum = sum.mul_add(t, V::lookup(row, place));
     }
     sum
 }
 
-/// erf x.
-#[inline(always)]
-pub(super) fn erf<W: Lane<Elem = f64>>(x: W) -> W {
-    let size = W::num(END).min(x.abs());
-    let (t, place) = nearest(size);
-    let low = t.mul_add(polynomial(&RATIO[1..], place, t), W::lookup(&RATIO_LOW, place));
-    let product = two_prod(size, W::lookup(&RATIO[0], place));
-    Dw { hi: product.hi, lo: size.mul_add(low, product.lo) }.round().mul_sign(x)
+/// The distance in `f32`, and the number beyond which the function is 1.
+const SHORT_STEP: f64 = 17.0 / 64.0;
+const SHORT_END: f64 = 15.0 * SHORT_STEP;
+
+/// erf(x) / x near each multiple of that step, and the low parts of the first row.
+#[rustfmt::skip]
+const SHORT_RATIO: [[f32; 16]; 6] = [
+    [
+        std::f32::consts::FRAC_2_SQRT_PI, 1.1023934, 1.0306418, 0.92892486, 0.8160548, 0.7075037, 0.6122652, 0.53321695,
+        0.46933928, 0.41799837, 0.37640572, 0.3422337, 0.31372344, 0.28959244, 0.26890752, 0.25098038,
+    ],
+    [
+        0.0, -0.19156739, -0.33831128, -0.4153255, -0.4246136, -0.38711008, -0.328331, -0.26764667,
+        -0.2150581, -0.17329335, -0.14133929, -0.11705241, -0.09840935, -0.083861716, -0.07231097, -0.06299112,
+    ],
+    [
+        -0.37612277, -0.33031106, -0.21409295, -0.076771595, 0.0347313, 0.098097146, 0.11702396, 0.1083835,
+        0.088863455, 0.068769954, 0.05223693, 0.039839547, 0.030829867, 0.02427826, 0.01944385, 0.015809385,
+    ],
+    [
+        0.0, 0.11019392, 0.17045292, 0.16387355, 0.111302376, 0.048819862, 0.0025126038, -0.020582467,
+        -0.026270246, -0.023357121, -0.01806451, -0.013229189, -0.0095836455, -0.007013818, -0.0052256873, -0.003967492,
+    ],
+    [
+        0.11217757, 0.08573796, 0.024604533, -0.032851703, -0.059226338, -0.05359803, -0.03244578, -0.012231388,
+        -0.00013015523, 0.004500963, 0.004983059, 0.004008399, 0.002883162, 0.002007575, 0.0014024324, 0.0009965023,
+    ],
+    [
+        0.0, -0.03728805, -0.049487386, -0.03326315, -0.006289633, 0.012644334, 0.01710071, 0.012407048,
+        0.005892847, 0.0014659632, -0.0004300352, -0.00088943506, -0.00077903084, -0.0005687617, -0.0003802045, -0.00024854863,
+    ],
+];
+#[rustfmt::skip]
+const SHORT_RATIO_LOW: [f32; 16] = [
+    -5.8635383e-08, -1.0634748e-08, -1.4629099e-08, -1.5756008e-08, 2.0806727e-08, 2.4977565e-08, 7.223526e-09, 8.466301e-09,
+    -1.0191519e-09, 1.2482424e-08, 5.286675e-09, 2.113388e-09, -9.691845e-09, 1.3406116e-08, 6.904239e-09, 1.0559781e-08,
+];
+
+/// The function, whose table depends on the element type.
+pub(crate) trait Erf: Element {
+    /// erf x.
+    fn erf<V: Lane<Elem = Self>>(x: V) -> V;
 }
 
-/// erf x, to 2^-38.
+impl Erf for f32 {
+    #[inline(always)]
+    fn erf<V: Lane<Elem = f32>>(x: V) -> V {
+        let size = V::num(SHORT_END).min(x.abs());
+        let (t, place) = nearest(size, SHORT_STEP);
+        let low = t.mul_add(polynomial(&SHORT_RATIO[1..], place, t), V::lookup(&SHORT_RATIO_LOW, place));
+        let y = product(size, V::lookup(&SHORT_RATIO[0], place), low);
+        // The low part of a product would be subnormal.
+        let first = V::Wide::num(FRAC_2_SQRT_PI);
+        rare!(size.lt(V::num(2f64.powi(-100))), y, V::narrow(size.widen() * first)).mul_sign(x)
+    }
+}
+
+impl Erf for f64 {
+    #[inline(always)]
+    fn erf<V: Lane<Elem = f64>>(x: V) -> V {
+        let size = V::num(END).min(x.abs());
+        let (t, place) = nearest(size, STEP);
+        let low = t.mul_add(polynomial(&RATIO[1..], place, t), V::lookup(&RATIO_LOW, place));
+        product(size, V::lookup(&RATIO[0], place), low).mul_sign(x)
+    }
+}
+
+/// The product with `ratio + low`, rounded once.
 #[inline(always)]
-pub(super) fn short_erf<W: Lane<Elem = f64>>(x: W) -> W {
-    let size = W::num(END).min(x.abs());
-    let (t, place) = nearest(size);
-    (size * polynomial(&RATIO[..11], place, t)).mul_sign(x)
+fn product<V: Lane>(size: V, ratio: V, low: V) -> V {
+    let product = two_prod(size, ratio);
+    product.hi + size.mul_add(low, product.lo)
 }

@@ -3,20 +3,17 @@
 //! The quotient erfinv(x) / x is smooth in w = -log(1 - x²) around 0 and in √w farther out. The constants
 //! come from `coefficients/trig_special.py`.
 
-use super::dw::{Dw, two_prod};
+use super::dw::{Dw, fast_two_sum, two_prod};
 use super::horner::Polynomial;
-use super::log::Logarithm;
+use super::log_table::log_of_sum;
 use super::{is_short, short};
-use crate::lane::{Element, Lane};
+use crate::lane::{Element, Lane, rare};
 
 /// erfinv(x) / x as a polynomial in w - 3, for w to 6.
-const CENTRE: Polynomial<3, 21> = Polynomial {
-    leading: [
-        (1.6235420064648298, 9.779636471847188e-17),
-        (0.2416304041661583, -9.794987229900204e-18),
-        (-0.005738135221005929, 1.4646234793181058e-19),
-    ],
+const CENTRE: Polynomial<2, 22> = Polynomial {
+    leading: [(1.6235420064648298, 9.779636471847188e-17), (0.2416304041661583, -9.794987229900204e-18)],
     rest: [
+        -0.005738135221005929,
         -0.000836181776909359,
         0.00019506132441355465,
         -1.2716422638594603e-05,
@@ -41,13 +38,10 @@ const CENTRE: Polynomial<3, 21> = Polynomial {
     ],
 };
 /// The same in √w - 13/4, for √w to 4.
-const NEAR: Polynomial<3, 17> = Polynomial {
-    leading: [
-        (3.0838856104922203, 1.9983246211497778e-16),
-        (1.0052589676941668, 1.0546939301392646e-16),
-        (0.005370914553604633, 8.292102894867684e-21),
-    ],
+const NEAR: Polynomial<2, 18> = Polynomial {
+    leading: [(3.0838856104922203, 1.9983246211497778e-16), (1.0052589676941668, 1.0546939301392646e-16)],
     rest: [
+        0.005370914553604633,
         -0.0037512085083693785,
         0.002491442095375949,
         -0.0016882755313667435,
@@ -68,13 +62,10 @@ const NEAR: Polynomial<3, 17> = Polynomial {
     ],
 };
 /// The same in √w - 5, for √w to 6.02, which is that of the largest `f64` below 1.
-const FAR: Polynomial<3, 17> = Polynomial {
-    leading: [
-        (4.849906401408584, -8.060287736130728e-17),
-        (1.0103004648645448, 3.033603908680694e-17),
-        (-0.00013871931838011382, -1.002712033733619e-20),
-    ],
+const FAR: Polynomial<2, 18> = Polynomial {
+    leading: [(4.849906401408584, -8.060287736130728e-17), (1.0103004648645448, 3.033603908680694e-17)],
     rest: [
+        -0.00013871931838011382,
         -0.00021503011979931563,
         7.59952780962498e-05,
         -1.9681771193332244e-05,
@@ -108,11 +99,14 @@ pub(crate) fn erfinv<V: Lane>(x: V) -> V {
 #[inline(always)]
 fn inverse<W: Lane<Elem = f64>>(x: W) -> W {
     let one = W::num(1.0);
-    let w = -Logarithm::of_one_plus(-two_prod(x, x)).natural();
-    // Near 0 the other polynomial is selected, and the root would be 0.
-    let root = Dw::select(w.hi.gt(one), w, one.into()).sqrt();
-    let far = Dw::select(root.hi.gt(W::num(4.0)), FAR.at(root + W::num(-5.0)), NEAR.at(root + W::num(-3.25)));
-    let quotient = Dw::select(w.hi.gt(W::num(6.0)), far, CENTRE.at(w + W::num(-3.0)));
+    let log = log_of_sum(-two_prod(x, x) + one, W::num(0.0));
+    let w = fast_two_sum(-log.hi, -log.lo);
+    let near_0 = CENTRE.at(w + W::num(-3.0));
+    let quotient = rare!(w.hi.gt(W::num(6.0)), near_0, {
+        let root = w.sqrt();
+        let near_1 = NEAR.at(root + W::num(-3.25));
+        rare!(root.hi.gt(W::num(4.0)), near_1, FAR.at(root + W::num(-5.0)))
+    });
     // So near 0 the quotient is constant, and the square of x has no low part.
     let tiny = x.abs().lt(W::num(f64::EPSILON));
     let quotient = Dw::select(tiny, Dw::splat((0.886226925452758, -3.8332932499128993e-17)), quotient);

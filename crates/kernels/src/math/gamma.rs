@@ -6,11 +6,12 @@
 //! words. Near the zeros at negative arguments the error is bounded relative to the terms that cancel there,
 //! not to the result. The constants come from `coefficients/trig_special.py`.
 
-use super::dw::{Dw, two_prod, two_sum};
+use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
 use super::horner::Polynomial;
 use super::log::Logarithm;
-use super::poly;
+use super::log_table::log_of_sum;
 use super::trig::{FRAC_1_PI, sin_cos_pi};
+use super::{is_short, poly, short};
 use crate::lane::{Lane, rare};
 
 /// log Γ(t) / ((t - 1) (t - 2)) as a polynomial in t - 3/2, for t from 1 to 2.
@@ -184,13 +185,18 @@ impl<W: Lane<Elem = f64>> Moved<W> {
 /// The logarithm of a positive double word.
 #[inline(always)]
 fn log<W: Lane<Elem = f64>>(x: Dw<W>) -> Dw<W> {
-    Logarithm::of_quotient(x, W::num(1.0).into(), x.hi).natural()
+    let log = log_of_sum(x, W::num(0.0));
+    fast_two_sum(log.hi, log.lo)
 }
 
 /// log |Γ(x)|; infinite at 0, the negative integers and both infinities.
 #[inline(always)]
 pub(crate) fn lgamma<V: Lane>(x: V) -> V {
-    V::narrow(log_gamma(x.widen()))
+    if !is_short::<V>() {
+        return V::narrow(log_gamma(x.widen()));
+    }
+    let is_ordinary = x.gt(V::num(0.0)) & x.is_finite();
+    rare!(!is_ordinary, V::narrow(short::lgamma(x.widen())), V::narrow(log_gamma(x.widen())))
 }
 
 #[inline(always)]

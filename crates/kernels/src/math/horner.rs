@@ -1,7 +1,7 @@
 //! Owns polynomials whose first coefficients are double words: the last steps of Horner's rule decide the
 //! accuracy.
 
-use super::dw::Dw;
+use super::dw::{Dw, fast_two_sum, two_sum};
 use super::poly;
 use crate::lane::Lane;
 
@@ -17,7 +17,10 @@ impl<const LEADING: usize, const REST: usize> Polynomial<LEADING, REST> {
     pub(super) fn at<W: Lane<Elem = f64>>(&self, x: Dw<W>) -> Dw<W> {
         let mut sum: Dw<W> = poly(x.hi, &self.rest).into();
         for &c in self.leading.iter().rev() {
-            sum = Dw::<W>::splat(c) + sum * x;
+            // The sum never cancels, so that its low parts may be added in single words.
+            let (c, product) = (Dw::<W>::splat(c), sum * x);
+            let s = two_sum(c.hi, product.hi);
+            sum = fast_two_sum(s.hi, s.lo + (c.lo + product.lo));
         }
         sum
     }

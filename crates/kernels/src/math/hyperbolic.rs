@@ -6,8 +6,9 @@
 
 use super::dw::{Dw, fast_two_sum};
 use super::exp::{ExpConstants, Exponential, exp_parts};
+use super::power::{Power, PowerConstants};
 use super::{Real, clamp, is_short, poly, short};
-use crate::lane::Element;
+use crate::lane::{Element, rare};
 
 /// The function whose body depends on the element type.
 pub(crate) trait Tanh: Element {
@@ -78,30 +79,30 @@ fn logistic<V: Real>(x: V) -> (Dw<V>, Dw<V>, V) {
 /// 1 / (1 + e^-x).
 #[inline(always)]
 pub(crate) fn sigmoid<V: Real>(x: V) -> V {
-    if is_short::<V>() {
-        return V::narrow(short::sigmoid(x.widen()));
-    }
-    let (bottom, _) = V::Elem::EXP_RANGE;
-    let (numerator, denominator, n) = logistic(clamp(x, bottom, -bottom));
-    numerator.quotient(denominator).ldexp(n)
+    let (bottom, top) = V::Elem::LOGISTIC_RANGE;
+    let y = Power::of(-clamp(x, bottom, top), None).divide_by_one_plus(V::num(1.0));
+    rare!(x.lt(V::num(bottom)), y, {
+        let (bottom, _) = V::Elem::EXP_RANGE;
+        let (numerator, denominator, n) = logistic(clamp(x, bottom, -bottom));
+        numerator.quotient(denominator).ldexp(n)
+    })
 }
 
 /// x / (1 + e^-x); NaN at minus infinity, as the formula says.
 #[inline(always)]
 pub(crate) fn silu<V: Real>(x: V) -> V {
-    let y = if is_short::<V>() { V::narrow(short::silu(x.widen())) } else { logistic_product(x) };
-    V::select(x.eq(-V::splat(V::Elem::INFINITY)), V::splat(V::Elem::NAN), y)
-}
-
-/// x / (1 + e^-x), which is 0 for very negative numbers.
-#[inline(always)]
-fn logistic_product<V: Real>(x: V) -> V {
-    // A tenth more than e^x needs, because x multiplies it.
-    let (bottom, _) = V::Elem::EXP_RANGE;
-    let inside = clamp(x, 1.1 * bottom, -bottom);
-    let (numerator, denominator, n) = logistic(inside);
-    let y = (numerator * inside.abs()).quotient(denominator).ldexp(n).mul_sign(x);
-    V::select(x.gt(-V::num(bottom)), x, y)
+    let (bottom, top) = V::Elem::LOGISTIC_RANGE;
+    let y = Power::of(-clamp(x, bottom, top), None).divide_by_one_plus(x);
+    let is_ordinary = x.ge(V::num(bottom)) & x.lt(V::splat(V::Elem::INFINITY));
+    rare!(!is_ordinary, y, {
+        // A tenth more than e^x needs, because x multiplies it.
+        let (bottom, _) = V::Elem::EXP_RANGE;
+        let inside = clamp(x, 1.1 * bottom, -bottom);
+        let (numerator, denominator, n) = logistic(inside);
+        let y = (numerator * inside.abs()).quotient(denominator).ldexp(n).mul_sign(x);
+        let y = V::select(x.gt(V::num(0.0)), x, y);
+        V::select(x.eq(-V::splat(V::Elem::INFINITY)), V::splat(V::Elem::NAN), y)
+    })
 }
 
 impl Tanh for f32 {

@@ -9,7 +9,7 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 use super::dw::{Dw, fast_two_sum, two_sum};
 use super::trig::PI;
 use super::{is_short, poly, short};
-use crate::lane::Lane;
+use crate::lane::{Lane, rare};
 
 /// The low part of π/2.
 const HALF_PI_LOW: f64 = 6.123233995736766e-17;
@@ -179,21 +179,32 @@ pub(super) fn angle_of<W: Lane<Elem = f64>>(y: W, x: W) -> Dw<W> {
     Dw::select(x.is_nan() | y.is_nan(), (x + y).into(), result)
 }
 
-/// Multiplies by a constant of two positive words, so that no infinity is added to its negative.
+/// Multiplies by a constant of two positive words, so that no infinity is added to its negative; it is given
+/// in words of `f64` and of `f32`.
 #[inline(always)]
-fn convert<V: Lane>(x: V, (hi, lo): (f64, f64)) -> V {
-    let x = x.widen();
-    V::narrow(x.mul_add(Lane::num(hi), x * Lane::num(lo)))
+fn convert<V: Lane>(x: V, long: (f64, f64), short: (f64, f64)) -> V {
+    if !is_short::<V>() {
+        return V::narrow(multiply(x.widen(), long));
+    }
+    // The low word of a small product would be subnormal.
+    rare!(x.abs().lt(V::num(2f64.powi(-80))), multiply(x, short), V::narrow(multiply(x.widen(), long)))
+}
+
+#[inline(always)]
+fn multiply<V: Lane>(x: V, (hi, lo): (f64, f64)) -> V {
+    x.mul_add(V::num(hi), x * V::num(lo))
 }
 
 /// Degrees to radians: x · π/180.
 #[inline(always)]
 pub(crate) fn deg2rad<V: Lane>(x: V) -> V {
-    convert(x, (0.017453292519943295, 2.9486522708701687e-19))
+    let long = (0.017453292519943295, 2.9486522708701687e-19);
+    convert(x, long, (0.01745329238474369, 1.3519960527851425e-10))
 }
 
 /// Radians to degrees: x · 180/π.
 #[inline(always)]
 pub(crate) fn rad2deg<V: Lane>(x: V) -> V {
-    convert(x, (57.295779513082316, 5.117577790543373e-15))
+    let long = (57.295779513082316, 5.117577790543373e-15);
+    convert(x, long, (57.2957763671875, 3.1458948207416e-6))
 }

@@ -61,14 +61,6 @@ impl<V: Real> Logarithm<V> {
         let s = fast_two_sum(self.e * V::splat(hi), self.m.hi);
         fast_two_sum(s.hi, s.lo + self.e.mul_add(V::splat(lo), self.m.lo))
     }
-
-    /// The logarithm to base 2: exact for powers of two.
-    #[inline(always)]
-    pub(super) fn binary(self) -> Dw<V> {
-        let m = self.m * Dw::splat(V::Elem::INV_LN2);
-        let s = fast_two_sum(self.e, m.hi);
-        fast_two_sum(s.hi, s.lo + m.lo)
-    }
 }
 
 /// log(a / b) = 2 atanh((a - b) / (a + b)) for a / b from ¾ to 1½, with a relative error near 2^-65 (2^-36

@@ -213,7 +213,7 @@ fn sum<V: Lane<Elem: Tables>>((e, place, f): (V, V::Bits, V), base: &Base<V::Ele
 
 /// The product with a constant, as an unevaluated sum.
 #[inline(always)]
-fn scaled<V: Lane>(x: Dw<V>, (hi, lo): (V::Elem, V::Elem)) -> Dw<V> {
+pub(super) fn scaled<V: Lane>(x: Dw<V>, (hi, lo): (V::Elem, V::Elem)) -> Dw<V> {
     let product = two_prod(x.hi, V::splat(hi));
     Dw { hi: product.hi, lo: x.lo.mul_add(V::splat(hi), x.hi.mul_add(V::splat(lo), product.lo)) }
 }
@@ -234,6 +234,22 @@ pub(super) fn log_of_sum<V: Lane<Elem: Tables>>(x: Dw<V>, n: V) -> Dw<V> {
     // log(1 + f + low) exceeds log(1 + f) by low · (1 - f + f² - low/2).
     let t = low.mul_add(V::num(0.5), f);
     Dw { hi: s.hi, lo: s.lo + t.mul_add(-f, t).mul_add(-low, y.lo) }
+}
+
+/// log x for a double word from 1 to 2, with a relative error a sixteenth of the last place of its high part.
+#[inline(always)]
+pub(super) fn log_from_1_to_2<V: Lane<Elem: Tables>>(x: Dw<V>) -> Dw<V> {
+    let below_2 = V::num(2.0) - V::splat(V::Elem::EPSILON);
+    let place = x.hi.min(below_2).to_bits() >> (V::Elem::SIGNIFICAND - 4);
+    let reciprocal = V::lookup(&V::Elem::RECIPROCALS, place);
+    let f = x.hi.mul_add(reciprocal, V::num(-1.0));
+    let (large, small) = &V::Elem::NATURAL.of_places;
+    let sum = fast_two_sum(V::lookup(large, place), f);
+    let quadratic = f * V::num(-0.5) * f;
+    let rest = (quadratic * f).mul_add(poly(f, V::Elem::REST), quadratic);
+    // log(1 + f + low) exceeds log(1 + f) by about low · (1 - f).
+    let small = x.lo.mul_add(reciprocal.mul_add(-f, reciprocal), V::lookup(small, place));
+    Dw { hi: sum.hi, lo: sum.lo + (rest + small) }
 }
 
 /// log(1 + x) for finite `x` above -1.

@@ -1,37 +1,52 @@
 //! Owns logarithms of sums of exponentials: `logaddexp`, `logaddexp2`, `softplus`.
 //!
 //! Where the two terms of `logaddexp` nearly cancel (a sum of exponentials close to 1), the absolute error is
-//! near 2^-58, that of the double words, and there is no relative bound. That suffices for `f32`, which is
-//! computed in `f64`, in single words where they suffice.
+//! near 2^-58, that of the double words of `f64`, and there is no relative bound. That suffices for `f32`.
 
-use super::dw::{Dw, two_prod, two_sum};
-use super::exp::{ExpConstants, Exponential, exp, exp2};
-use super::log::Logarithm;
-use super::log_table::{self, Tables};
-use super::{Real, is_short, short};
-use crate::lane::{Element, Lane, rare};
+use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
+use super::exp::{ExpConstants, Exponential};
+use super::log::LogConstants;
+use super::log_table::{log_of_sum, scaled};
+use super::power::{Power, PowerConstants};
+use super::{Real, is_short};
+use crate::lane::{Lane, rare};
 
-/// Logarithms of sums of powers, for a base: the range of its powers, the power and the logarithm in single
-/// words, and both in double words.
+/// Logarithms of sums of powers, for a base: the range of its powers, the power by tables and in double
+/// words, and what a natural logarithm becomes.
 macro_rules! sums_of_powers {
-    ($($(#[$doc:meta])* $name:ident: $range:ident, $power:ident $log:ident, $powers:ident $logs:ident;)*) => {
+    ($($(#[$doc:meta])* $name:ident: $range:ident, $power:ident, $powers:ident, $log:ident;)*) => {
         $($(#[$doc])*
         #[inline(always)]
         pub(crate) fn $name<V: Real>(a: V, b: V) -> V {
             #[inline(always)]
-            fn exact<W: Real>(a: W, b: W, distance: Dw<W>) -> W {
-                add_to_larger(a, b, one_plus(Exponential::$powers(distance)).$logs())
+            fn by_tables<V: Real>(a: V, b: V) -> V {
+                // NaN is one of them.
+                let (larger, smaller) = (a.max(b), b.min(a));
+                let distance = two_sum(smaller, -larger);
+                let bottom = V::num(V::Elem::LOGISTIC_RANGE.0);
+                let low = V::select(distance.hi.lt(bottom), V::num(0.0), distance.lo);
+                let power = Power::$power(bottom.max(distance.hi), Some(low));
+                let l = $log(power.log1p());
+                let s = two_sum(larger, l.hi);
+                s.hi + (s.lo + l.lo)
             }
 
-            let (bottom, _) = f64::$range;
-            let (a, b) = (a.widen(), b.widen());
-            let distance = minus_distance(a, b, bottom);
-            V::narrow(if is_short::<V>() {
-                let l = log_table::log($power(distance.hi) + V::Wide::num(1.0), &f64::$log);
-                let y = add_to_larger(a, b, l.into());
-                rare!(is_uncertain(y), y, exact(a, b, distance))
-            } else {
-                exact(a, b, distance)
+            #[inline(always)]
+            fn exact<W: Lane<Elem = f64> + Real>(a: W, b: W) -> W {
+                let (bottom, _) = f64::$range;
+                let power = Exponential::$powers(minus_distance(a, b, bottom));
+                add_to_larger(a, b, $log(log1p(power.significand().ldexp(power.n))))
+            }
+
+            let y = by_tables(a, b);
+            rare!(is_uncertain(y, CERTAIN_FROM), y, {
+                let (a, b) = (a.widen(), b.widen());
+                V::narrow(if is_short::<V>() {
+                    let y = by_tables(a, b);
+                    rare!(is_uncertain(y, CERTAIN_FROM_AS_SHORT), y, exact(a, b))
+                } else {
+                    exact(a, b)
+                })
             })
         })*
     };
@@ -39,15 +54,30 @@ macro_rules! sums_of_powers {
 
 sums_of_powers! {
     /// log(e^a + e^b).
-    logaddexp: EXP_RANGE, exp NATURAL, of natural;
+    logaddexp: EXP_RANGE, of, of, natural;
     /// log2(2^a + 2^b).
-    logaddexp2: EXP2_RANGE, exp2 BINARY, of_base_2 binary;
+    logaddexp2: EXP2_RANGE, of_base_2, of_base_2, binary;
 }
 
-/// Where the rounding errors of single words of `f64`, about 2^-52, could change the result as an `f32`.
 #[inline(always)]
-fn is_uncertain<W: Lane<Elem = f64>>(y: W) -> W::Mask {
-    y.abs().lt(W::num(2f64.powi(-20)))
+fn natural<V: Lane>(log: Dw<V>) -> Dw<V> {
+    log
+}
+
+#[inline(always)]
+fn binary<V: Real>(log: Dw<V>) -> Dw<V> {
+    scaled(log, V::Elem::INV_LN2)
+}
+
+/// From here on the errors of the tables, about 2^-30 (2^-59 in `f64`), are small beside a result's last
+/// place; and those of `f64` beside that of an `f32`.
+const CERTAIN_FROM: f64 = 1.0 / 16.0;
+const CERTAIN_FROM_AS_SHORT: f64 = 1.0 / 16_777_216.0;
+
+/// Whether a result is too small, infinite or NaN.
+#[inline(always)]
+fn is_uncertain<V: Lane>(y: V, from: f64) -> V::Mask {
+    !(y.abs().ge(V::num(from)) & y.is_finite())
 }
 
 /// `-|a - b|`, but at least `bottom`, and `bottom` where infinities leave no distance.
@@ -59,15 +89,10 @@ fn minus_distance<V: Real>(a: V, b: V, bottom: f64) -> Dw<V> {
     Dw::select(d.hi.gt(bottom), d, bottom.into())
 }
 
-/// The logarithm of `1 + x` for an exponential `x` of at most 1.
+/// log(1 + x) for a positive double word.
 #[inline(always)]
-fn one_plus<V: Real>(x: Exponential<V>) -> Logarithm<V> {
-    let x = x.significand().ldexp(x.n);
-    let mut l = Logarithm::of_one_plus(x);
-    // An x this small equals log(1 + x); the kernel would halve it, which rounds subnormal numbers.
-    let tiny = x.hi.lt(V::splat(V::Elem::EPSILON) * V::splat(V::Elem::EPSILON));
-    l.m = Dw::select(tiny, x, l.m);
-    l
+fn log1p<V: Real>(x: Dw<V>) -> Dw<V> {
+    log_of_sum(x + V::num(1.0), V::num(0.0))
 }
 
 /// `max(a, b) + l`; an infinite maximum stays, and NaN is propagated.
@@ -84,13 +109,39 @@ const SOFTPLUS_TO: f64 = 64.0;
 /// log(1 + e^(beta · x)) / beta, and `x` where `beta · x` exceeds the threshold.
 #[inline(always)]
 pub(crate) fn softplus<V: Real>(x: V, beta: V, threshold: V) -> V {
-    let product = x * beta;
-    let y = if is_short::<V>() {
-        V::narrow(short::softplus(x.widen(), beta.widen()))
-    } else {
-        softplus_in_two_words(x, beta)
-    };
-    V::select(product.ge(V::num(SOFTPLUS_TO)) | product.gt(threshold), x, y)
+    let product = two_prod(x, beta);
+    let size = product.hi.abs();
+    // log(1 + e^z) = max(z, 0) + log(1 + e^-|z|).
+    let positive = product.hi.gt(V::num(0.0));
+    let l = log1p_of_any(Power::of(-size, Some(-product.lo.mul_sign(product.hi))));
+    let larger = Dw::select(positive, product, V::num(0.0).into());
+    let s = two_sum(larger.hi, l.hi);
+    let sum = Dw { hi: s.hi, lo: s.lo + (larger.lo + l.lo) };
+    let y = rare!(!beta.eq(V::num(1.0)), sum.round(), divided(sum, beta));
+    let (bottom, _) = V::Elem::LOGISTIC_RANGE;
+    let y = rare!(!product.hi.gt(V::num(bottom)), y, softplus_in_two_words(x, beta));
+    V::select(product.hi.ge(V::num(SOFTPLUS_TO)) | product.hi.gt(threshold), x, y)
+}
+
+/// The logarithm of one more than a power of at most 1, accurate relative to itself.
+#[inline(always)]
+fn log1p_of_any<V: Real>(power: Power<V>) -> Dw<V> {
+    let (high, low, unit) = power.words();
+    // Beside 1 the last places of a small power would be lost.
+    let x = fast_two_sum(high * unit, low * unit);
+    let series = x.hi.mul_add(V::num(1.0 / 3.0), V::num(-0.5));
+    let small = Dw { hi: x.hi, lo: (x.hi * x.hi).mul_add(series, x.lo) };
+    Dw::select(x.hi.lt(V::num(2f64.powi(-20))), small, power.log1p())
+}
+
+/// The quotient, rounded once.
+#[inline(always)]
+fn divided<V: Real>(l: Dw<V>, beta: V) -> V {
+    let l = fast_two_sum(l.hi, l.lo);
+    let quotient = l.hi / beta;
+    let refined = quotient + (quotient.mul_add(-beta, l.hi) + l.lo) / beta;
+    // With a beta of 0 or infinity there is no residue.
+    V::select(refined.is_nan(), quotient, refined)
 }
 
 /// log(1 + e^(beta · x)) / beta for products below `SOFTPLUS_TO`.
@@ -108,10 +159,6 @@ fn softplus_in_two_words<V: Real>(x: V, beta: V) -> V {
     let s = e.significand();
     // Small exponentials equal their log1p, and are scaled last, so that a subnormal result is rounded once.
     let tiny = e.n.lt(V::num(-64.0));
-    let l = Logarithm::of_one_plus(s.ldexp(e.n)).natural();
-    let l = Dw::select(tiny, s, l);
-    let quotient = l.hi / beta;
-    let refined = quotient + (quotient.mul_add(-beta, l.hi) + l.lo) / beta;
-    // With a beta of 0 or infinity there is no residue.
-    V::select(refined.is_nan(), quotient, refined).ldexp(V::select(tiny, e.n, V::num(0.0)))
+    let l = Dw::select(tiny, s, log1p(s.ldexp(e.n)));
+    divided(l, beta).ldexp(V::select(tiny, e.n, V::num(0.0)))
 }

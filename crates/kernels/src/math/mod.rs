@@ -29,6 +29,7 @@ mod log;
 mod log_table;
 mod logaddexp;
 mod pow;
+mod power;
 mod root;
 mod short;
 #[cfg(test)]
@@ -75,14 +76,20 @@ define_functions! {
 }
 
 use crate::lane::{Element, Lane};
+use erf_table::Erf;
 use exp::ExpConstants;
+use gelu::Gelu;
 use hyperbolic::Tanh;
 use log::LogConstants;
+use power::PowerConstants;
 
 /// A lane of an element type that has these functions.
-pub(crate) trait Real: Lane<Elem: ExpConstants + LogConstants + Tanh> {}
+pub(crate) trait Real:
+    Lane<Elem: Erf + ExpConstants + Gelu + LogConstants + PowerConstants + Tanh>
+{
+}
 
-impl<V: Lane<Elem: ExpConstants + LogConstants + Tanh>> Real for V {}
+impl<V: Lane<Elem: Erf + ExpConstants + Gelu + LogConstants + PowerConstants + Tanh>> Real for V {}
 
 /// Whether the elements are `f32`, for which the short polynomials suffice.
 #[inline(always)]
@@ -97,6 +104,17 @@ fn poly<V: Lane>(x: V, coefficients: &[V::Elem]) -> V {
     let mut sum = V::splat(last);
     for &c in rest.iter().rev() {
         sum = sum.mul_add(x, V::splat(c));
+    }
+    sum
+}
+
+/// The same with coefficients of `f32`, for lanes of such elements.
+#[inline(always)]
+fn short_poly<V: Lane>(x: V, coefficients: &[f32]) -> V {
+    let (&last, rest) = coefficients.split_last().expect("a polynomial has a coefficient");
+    let mut sum = V::num(last.into());
+    for &c in rest.iter().rev() {
+        sum = sum.mul_add(x, V::num(c.into()));
     }
     sum
 }

@@ -2,24 +2,33 @@
 
 use super::Real;
 use super::dw::{fast_two_sum, two_prod};
-use crate::lane::Element;
+use crate::lane::{Element, rare};
 
 /// 1 / √x.
 #[inline(always)]
 pub(crate) fn rsqrt<V: Real>(x: V) -> V {
-    // Small arguments are scaled up first, or the residues below would be subnormal.
+    let (y, corrected) = reciprocal_root(x);
+    // Small arguments are scaled up first, or the residues would be subnormal.
     let up = V::num(V::Elem::SIGNIFICAND as f64 + 3.0);
-    let small = x.lt(V::splat(V::Elem::MIN_POSITIVE) * V::exp2_int(up));
-    let scale = V::select(small, V::exp2_int(up), V::num(1.0));
-    let scaled = x * scale * scale;
-    let root = scaled.sqrt();
+    let small = V::splat(V::Elem::MIN_POSITIVE) * V::exp2_int(up);
+    let is_ordinary = x.ge(small) & x.lt(V::splat(V::Elem::INFINITY));
+    rare!(!is_ordinary, corrected, {
+        let scale = V::exp2_int(up);
+        let (_, corrected) = reciprocal_root(x * scale * scale);
+        // At the ends of the domain the residues are NaN.
+        V::select(x.gt(V::num(0.0)) & x.lt(small), corrected * scale, y)
+    })
+}
+
+/// 1 / √x rounded twice, and corrected.
+#[inline(always)]
+fn reciprocal_root<V: Real>(x: V) -> (V, V) {
+    let root = x.sqrt();
     let y = V::num(1.0) / root;
     // 1/√x = y - y · ((root · y - 1) + (x - root²) · y² / 2), which corrects both roundings.
     let division = root.mul_add(y, V::num(-1.0));
-    let extraction = root.mul_add(-root, scaled) * (y * y * V::num(0.5));
-    let corrected = (division + extraction).mul_add(-y, y) * scale;
-    // At the ends of the domain the residues are NaN.
-    V::select(x.gt(V::num(0.0)) & x.is_finite(), corrected, y)
+    let rest = root.mul_add(-root, x).mul_add(y * y * V::num(0.5), division);
+    (y, rest.mul_add(-y, y))
 }
 
 /// √(x² + y²) without undue overflow; infinite if either is, even beside NaN.

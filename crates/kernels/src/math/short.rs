@@ -119,11 +119,27 @@ const ERFINV_NEAR_1: [f64; 14] = [
     5.2711492834341285e-06,
     -3.9776147263267126e-06,
 ];
+/// log Γ(t) / ((t - 1) (t - 2)) as a polynomial in t - 3/2, for t from 1 to 2.
+const LGAMMA: [f64; 12] = [
+    0.48312895049560217,
+    -0.14595989572392035,
+    0.06291141399427919,
+    -0.031308508543128444,
+    0.016796504336924954,
+    -0.009424960608525493,
+    0.005456397820462378,
+    -0.0032209385709907165,
+    0.0018486695338809243,
+    -0.0011074400818186347,
+    0.0009593410512917685,
+    -0.0006080387418779935,
+];
+/// (log Γ(x) - (x - ½) log x + x - ½ log 2π) · x as a polynomial in 1/x², for x from 8.
+const STIRLING: [f64; 3] = [0.08333333284164435, -0.0027776045795835716, 0.00077553619416799];
+/// ½ log 2π - ½.
+const STIRLING_CONSTANT: f64 = 0.4189385332046727;
 /// Below, the functions that are x + O(x³) are x and one cubic term.
 const NEAR_0: f64 = 1.0 / 1024.0;
-
-/// Below, three terms of log(1 + x) have a relative error under 2^-38.
-const SERIES_TO: f64 = 1.0 / 4096.0;
 
 /// x = n · ln 2 + r as n and r.
 #[inline(always)]
@@ -174,15 +190,6 @@ pub(super) fn cosh<W: Lane<Elem = f64>>(x: W) -> W {
 #[inline(always)]
 pub(super) fn pow_of_magnitude<W: Lane<Elem = f64>>(x: W, y: W) -> W {
     exp(clamp(log(x) * y, -200.0, 200.0))
-}
-
-/// log(1 + e^(beta · x)) / beta for products below 64.
-#[inline(always)]
-pub(super) fn softplus<W: Lane<Elem = f64>>(x: W, beta: W) -> W {
-    let e = exp(clamp(x * beta, -700.0, 64.0));
-    // The first terms of the series near 0, where 1 + e would round e away. It hands on NaN.
-    let series = e.mul_add(W::num(1.0 / 3.0), W::num(-0.5)).mul_add(e * e, e);
-    W::select(e.ge(W::num(SERIES_TO)), log(W::num(1.0) + e), series) / beta
 }
 
 /// An odd function: x + `cubic` · x³ near 0, elsewhere `y`, its value at |x|.
@@ -266,29 +273,6 @@ pub(super) fn acos<W: Lane<Elem = f64>>(x: W) -> W {
     W::select(halved, far, W::num(FRAC_PI_2) - arc.mul_sign(x))
 }
 
-/// 1 / (1 + e^-x).
-#[inline(always)]
-pub(super) fn sigmoid<W: Lane<Elem = f64>>(x: W) -> W {
-    let one = W::num(1.0);
-    one / (one + exp(-clamp(x, -110.0, 110.0)))
-}
-
-/// x / (1 + e^-x), which is 0 for very negative numbers.
-#[inline(always)]
-pub(super) fn silu<W: Lane<Elem = f64>>(x: W) -> W {
-    let x = W::num(-120.0).max(x);
-    x / (W::num(1.0) + exp(-W::num(110.0).min(x)))
-}
-
-/// x / (1 + exp(-√(8/π) · (x + 0.044715 x³))), which is 0 for very negative numbers.
-#[inline(always)]
-pub(super) fn gelu_tanh<W: Lane<Elem = f64>>(x: W) -> W {
-    let x = W::num(-15.0).max(x);
-    let t = W::num(15.0).min(x);
-    let cubic = (t * t).mul_add(W::num(-0.07135481627260025), W::num(-1.5957691216057308));
-    x / (W::num(1.0) + exp(t * cubic))
-}
-
 /// erfc x for `x` from 0 to `TAIL_TO`, given its square.
 #[inline(always)]
 fn tail<W: Lane<Elem = f64>>(x: W, square: W) -> W {
@@ -330,4 +314,26 @@ pub(super) fn erfinv<W: Lane<Elem = f64>>(x: W) -> W {
     let quotient = poly(w - W::num(3.0), &ERFINV);
     let quotient = rare!(w.gt(W::num(6.0)), quotient, poly(w.sqrt() - W::num(3.25), &ERFINV_NEAR_1));
     quotient * x
+}
+
+/// log Γ(x) for positive `x`.
+#[inline(always)]
+pub(super) fn lgamma<W: Lane<Elem = f64>>(x: W) -> W {
+    let (one, half) = (W::num(1.0), W::num(0.5));
+    // By the recurrence, log Γ(x) = log Γ(1 + fraction) + log((x - 1) (x - 2) ... (1 + fraction)).
+    let floor = (x - half).round_ties_even();
+    let fraction = x - floor;
+    let mut product = one;
+    for i in 1..8 {
+        let i = W::num(f64::from(i));
+        product = W::select(i.lt(floor), product * (x - i), product);
+    }
+    let is_below_1 = floor.lt(half);
+    let is_series = x.ge(W::num(8.0));
+    let l = log(W::select(is_series | is_below_1, x, product));
+    let centre = poly(fraction - half, &LGAMMA) * ((fraction - one) * fraction);
+    let near = centre + W::select(is_below_1, -l, l);
+    let reciprocal = one / x;
+    let rest = reciprocal.mul_add(poly(reciprocal * reciprocal, &STIRLING), W::num(STIRLING_CONSTANT));
+    W::select(is_series, (l - one).mul_add(x - half, rest), near)
 }

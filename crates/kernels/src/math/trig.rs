@@ -1,14 +1,14 @@
 //! Owns sine, cosine, tangent and `sinc`, and the reduction of their arguments to an eighth of a turn: Cody
 //! and Waite's with three words of π/2, and Payne and Hanek's for huge arguments.
 //!
-//! All are computed in `f64`, for `f32` with shorter polynomials, and rounded once. Sine and cosine of an
-//! `f32` are reduced to a quarter of a turn, where one polynomial serves both: two of an eighth, of which one
-//! is selected, take a third more time. The constants come from `coefficients/trig_special.py`.
+//! Sine and cosine of an `f32` are computed in its arithmetic, with a second word of the reduced argument;
+//! all others in `f64`, for `f32` with shorter polynomials, and rounded once. The constants come from
+//! `coefficients/trig_special.py`, those of `f32` from `coefficients/single.py`.
 //!
 //! Source: Payne and Hanek, "Radian reduction for trigonometric functions", 1983.
 
 use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
-use super::{is_short, poly};
+use super::{is_short, poly, short_poly};
 use crate::lane::{Bits, Element, Lane, Select, rare};
 
 /// π/2 as three words.
@@ -42,14 +42,15 @@ const SIN_SHORT: [f64; 4] =
 const COS_SHORT: [f64; 4] =
     [0.04166666661945838, -0.0013888883496847072, 2.4799459259473154e-05, -2.720567864963899e-07];
 
-/// sin x = x + x³ · SIN_QUARTER(x²) for |x| <= π/2, with the accuracy of `f32`.
-const SIN_QUARTER: [f64; 5] = [
-    -0.16666666626141763,
-    0.008333331108325605,
-    -0.00019840868174843867,
-    2.752538262341139e-06,
-    -2.3888877367414673e-08,
-];
+/// The same for the arithmetic of `f32`.
+const SIN_SHORTEST: [f32; 3] = [-0.16666655, 0.00833219, -0.00019518404];
+const COS_SHORTEST: [f32; 3] = [0.041666646, -0.0013887301, 2.4430668e-5];
+/// π/2 as three words of `f32`.
+const SHORT_HALF_PI: [f64; 3] = [1.5707963705062866, -4.371138828673793e-8, -1.7151245100058819e-15];
+/// From here on arguments of `f32` are reduced in `f64`.
+const SHORT_TO: f64 = 65_536.0;
+/// The place of the sign of an `f32`.
+const SHORT_SIGN: usize = 31;
 
 /// From here on the multiple of π/2 has too many bits for three words.
 const HUGE: f64 = 1_073_741_824.0;
@@ -214,19 +215,29 @@ fn sine<W: Lane<Elem = f64>>(angle: Angle<W>, short: bool) -> W {
     W::select(angle.is_odd(), cos, sin).mul_sign(Angle::<W>::sign(angle.quarters))
 }
 
-/// The sine of `k` · π + `rest` for |rest| <= π/2, an `f32`. `rounded` has `k` in its last bits.
+/// The sine of `x >= 0`, an `f32`, `further` quarter turns on.
 #[inline(always)]
-fn short_sine<W: Lane<Elem = f64>>(rest: W, rounded: W) -> W {
-    let z = rest * rest;
-    let sine = (rest * z).mul_add(poly(z, &SIN_QUARTER), rest);
-    sine.mul_sign(W::from_bits(rounded.to_bits() << 63))
-}
+fn short_sine<V: Lane>(x: V, further: u64) -> V {
+    let rounder = V::splat(V::Elem::ROUNDER);
+    let rounded = x.mul_add(V::num(std::f64::consts::FRAC_2_PI), rounder);
+    let k = rounded - rounder;
+    // Exact: the difference is a multiple of 2^-23 below 1, or of the last place of x.
+    let difference = k.mul_add(-V::num(SHORT_HALF_PI[0]), x);
+    let product = two_prod(k, V::num(SHORT_HALF_PI[1]));
+    let Dw { hi: rest, lo } = two_sum(difference, -product.hi);
+    let low = k.mul_add(-V::num(SHORT_HALF_PI[2]), lo - product.lo);
 
-/// The sine of `size`, an `f32`, `further` quarter turns on: `near`, except where `size` is huge.
-#[inline(always)]
-fn or_huge<V: Lane>(near: V::Wide, size: V, further: u64) -> V {
-    rare!(size.ge(V::num(HUGE)), V::narrow(near), {
-        let Angle { quarters, rest } = Angle::of_huge(size.widen());
+    let (one, square) = (V::num(1.0), rest * rest);
+    let half = square * V::num(0.5);
+    let whole = one - half;
+    let sin = rest + low.mul_add(whole, rest * square * short_poly(square, &SIN_SHORTEST));
+    let lost = low.mul_add(-rest, (one - whole) - half);
+    let cos = whole + (square * square).mul_add(short_poly(square, &COS_SHORTEST), lost);
+    let quarters = rounded.to_bits() + V::Bits::splat(further);
+    let odd = V::from_bits(quarters << SHORT_SIGN).is_negative();
+    let near = V::select(odd, cos, sin).mul_sign(V::from_bits(quarters << (SHORT_SIGN - 1)));
+    rare!(x.ge(V::num(SHORT_TO)), near, {
+        let Angle { quarters, rest } = Angle::of(x.widen(), true);
         V::narrow(sine(Angle { quarters: quarters + Bits::splat(further), rest }, true))
     })
 }
@@ -234,33 +245,21 @@ fn or_huge<V: Lane>(near: V::Wide, size: V, further: u64) -> V {
 /// sin x.
 #[inline(always)]
 pub(crate) fn sin<V: Lane>(x: V) -> V {
-    if !is_short::<V>() {
-        let wide = x.widen();
-        return V::narrow(sine(Angle::of(wide.abs(), false), false).mul_sign(wide));
+    if is_short::<V>() {
+        return short_sine(x.abs(), 0).mul_sign(x);
     }
-    let (size, rounder) = (x.abs(), V::Wide::splat(f64::ROUNDER));
-    let wide = size.widen();
-    let rounded = wide.mul_add(V::Wide::num(FRAC_1_PI.0), rounder);
-    // Two words of π suffice for an `f32`, as in `Angle::of`.
-    let k = rounded - rounder;
-    let rest = k.mul_add(-V::Wide::num(PI.1), k.mul_add(-V::Wide::num(PI.0), wide));
-    or_huge(short_sine(rest, rounded), size, 0).mul_sign(x)
+    let wide = x.widen();
+    V::narrow(sine(Angle::of(wide.abs(), false), false).mul_sign(wide))
 }
 
 /// cos x.
 #[inline(always)]
 pub(crate) fn cos<V: Lane>(x: V) -> V {
-    if !is_short::<V>() {
-        let Angle { quarters, rest } = Angle::of(x.widen().abs(), false);
-        return V::narrow(sine(Angle { quarters: quarters + Bits::splat(1), rest }, false));
+    if is_short::<V>() {
+        return short_sine(x.abs(), 1);
     }
-    // cos x = sin (k · π + (k + 1/2) · π - x).
-    let (size, rounder, half) = (x.abs(), V::Wide::splat(f64::ROUNDER), V::Wide::num(0.5));
-    let wide = size.widen();
-    let rounded = wide.mul_add(V::Wide::num(FRAC_1_PI.0), -half) + rounder;
-    let k = (rounded - rounder) + half;
-    let rest = k.mul_add(V::Wide::num(PI.1), k.mul_add(V::Wide::num(PI.0), -wide));
-    or_huge(short_sine(rest, rounded), size, 1)
+    let Angle { quarters, rest } = Angle::of(x.widen().abs(), false);
+    V::narrow(sine(Angle { quarters: quarters + Bits::splat(1), rest }, false))
 }
 
 /// sin x and cos x, of one reduced angle.

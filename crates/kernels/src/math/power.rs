@@ -1,0 +1,165 @@
+//! Owns e^x by a table: 2^k · 2^(j/16) · (1 + p), where k and j are integers and |p| is below a fortieth,
+//! which leaves a short polynomial; and what the logistic functions and logarithms of sums need of it.
+//!
+//! The constants come from `coefficients/power.py`.
+
+use super::Real;
+use super::dw::{Dw, fast_two_sum};
+use super::log_table::log_from_1_to_2;
+use crate::lane::{Bits, Element, Lane};
+
+/// The constants of an element type.
+pub(crate) trait PowerConstants: Element {
+    /// 16 / ln 2.
+    const STEPS: Self;
+    /// ln 2 / 16 in two parts, of which the first has an exact product with the number of steps.
+    const STEP: (Self, Self);
+    /// ln 2.
+    const LN_2: Self;
+    /// 2^(j/16) in two parts.
+    const POWERS: ([Self; 16], [Self; 16]);
+    /// (e^r - 1 - r) / r² for |r| <= ln 2 / 32.
+    const REST: &'static [Self];
+    /// Of these numbers the logistic function is a normal number, and e^-x absorbed by 1 at the second.
+    const LOGISTIC_RANGE: (f64, f64);
+}
+
+/// A power of two times `high + low`.
+#[derive(Clone, Copy)]
+pub(super) struct Power<V: Lane> {
+    /// 16 · k + j in the last bits.
+    steps: V::Bits,
+    /// A number of the table.
+    high: V,
+    /// At most a fortieth of it.
+    low: V,
+    /// Both, rounded once.
+    near: V,
+}
+
+impl<V: Real> Power<V> {
+    /// e^(x + low). Unless only `parts` is asked for, 2^k and its reciprocal are normal numbers.
+    #[inline(always)]
+    pub(super) fn of(x: V, low: Option<V>) -> Self {
+        let rounder = V::splat(V::Elem::ROUNDER);
+        let steps = x.mul_add(V::splat(V::Elem::STEPS), rounder);
+        let n = steps - rounder;
+        let rest = n.mul_add(-V::splat(V::Elem::STEP.0), x);
+        Self::near(steps.to_bits(), n.mul_add(-V::splat(V::Elem::STEP.1), with_low(rest, low)))
+    }
+
+    /// 2^(x + low), in the same range.
+    #[inline(always)]
+    pub(super) fn of_base_2(x: V, low: Option<V>) -> Self {
+        let rounder = V::splat(V::Elem::ROUNDER);
+        let steps = x.mul_add(V::num(16.0), rounder);
+        let rest = (steps - rounder).mul_add(V::num(-1.0 / 16.0), x);
+        Self::near(steps.to_bits(), with_low(rest, low) * V::splat(V::Elem::LN_2))
+    }
+
+    #[inline(always)]
+    fn near(steps: V::Bits, rest: V) -> Self {
+        let p = (rest * rest).mul_add(super::poly(rest, V::Elem::REST), rest);
+        let high = V::lookup(&V::Elem::POWERS.0, steps);
+        let low = high.mul_add(p, V::lookup(&V::Elem::POWERS.1, steps));
+        Power { steps, high, low, near: high.mul_add(p, high) }
+    }
+
+    /// k in the place of an exponent.
+    #[inline(always)]
+    fn exponent(self) -> V::Bits {
+        (self.steps & !V::Bits::splat(15)) << (V::Elem::SIGNIFICAND - 4)
+    }
+
+    /// The sum in two words, from 1 to 2, and k, which may be any exponent.
+    #[inline(always)]
+    pub(super) fn parts(self) -> (Dw<V>, V) {
+        let n = V::from_bits(self.steps) - V::splat(V::Elem::ROUNDER);
+        (fast_two_sum(self.high, self.low), (n * V::num(1.0 / 16.0)).floor())
+    }
+
+    /// A number of the table, the rest, which is at most a fortieth of it, and 2^k.
+    #[inline(always)]
+    pub(super) fn words(self) -> (V, V, V) {
+        (self.high, self.low, V::from_bits(self.exponent() + V::num(1.0).to_bits()))
+    }
+
+    /// The logarithm of one more than this, which is at most 1.
+    #[inline(always)]
+    pub(super) fn log1p(self) -> Dw<V> {
+        let (high, low, unit) = self.words();
+        let sum = fast_two_sum(V::num(1.0), high * unit);
+        log_from_1_to_2(fast_two_sum(sum.hi, low.mul_add(unit, sum.lo)))
+    }
+
+    /// `x` divided by one more than this.
+    #[inline(always)]
+    pub(super) fn divide_by_one_plus(self, x: V) -> V {
+        // x / (1 + 2^k · m) = 2^-k · x / (2^-k + m).
+        let unit = V::from_bits(V::num(1.0).to_bits() - self.exponent());
+        let sum = unit + self.high;
+        let low = (unit.min(self.high) - (sum - unit.max(self.high))) + self.low;
+        let reciprocal = V::num(1.0) / (unit + self.near);
+        let y = x * reciprocal;
+        // Of this sign, a -0 stays.
+        let excess = y.mul_add(low, y.mul_add(sum, -x));
+        (-excess).mul_add(reciprocal, y) * unit
+    }
+}
+
+#[inline(always)]
+fn with_low<V: Lane>(x: V, low: Option<V>) -> V {
+    match low {
+        Some(low) => x + low,
+        None => x,
+    }
+}
+
+impl PowerConstants for f32 {
+    const STEPS: f32 = 23.08312;
+    const STEP: (f32, f32) = (0.043319702, 1.9966365e-6);
+    const LN_2: f32 = std::f32::consts::LN_2;
+    #[rustfmt::skip]
+    const POWERS: ([f32; 16], [f32; 16]) = (
+        [
+            1.0, 1.0442737, 1.0905077, 1.1387886, 1.1892071, 1.2418578, 1.2968396, 1.3542556,
+            std::f32::consts::SQRT_2, 1.4768262, 1.5422108, 1.6104903, 1.6817929, 1.7562522, 1.8340081, 1.9152066,
+        ],
+        [
+            0.0, 4.83347e-8, -1.307754e-8, 5.3862223e-8, 3.7976353e-8, 4.496838e-8, -4.0189995e-8, -1.0123349e-8,
+            2.4203235e-8, -4.500899e-8, 8.070905e-9, 9.836217e-9, -2.4755327e-8, -9.23577e-9, -1.1239278e-8, 9.845328e-9,
+        ],
+    );
+    const LOGISTIC_RANGE: (f64, f64) = (-87.0, 60.0);
+    const REST: &'static [f32] = &[0.5000162, 0.16667053];
+}
+
+impl PowerConstants for f64 {
+    const STEPS: f64 = 23.083120654223414;
+    const STEP: (f64, f64) = (0.04332169878489367, 1.0291218489310676e-13);
+    const LN_2: f64 = std::f64::consts::LN_2;
+    #[rustfmt::skip]
+    const POWERS: ([f64; 16], [f64; 16]) = (
+        [
+            1.0, 1.0442737824274138, 1.0905077326652577, 1.1387886347566916,
+            1.189207115002721, 1.241857812073484, 1.2968395546510096, 1.3542555469368927,
+            std::f64::consts::SQRT_2, 1.4768261459394993, 1.5422108254079407, 1.6104903319492543,
+            1.681792830507429, 1.7562521603732995, 1.8340080864093424, 1.9152065613971474,
+        ],
+        [
+            0.0, 8.551889705537965e-17, -3.046782079812471e-17, 8.912812676025408e-17,
+            3.982015231465646e-17, 4.658027591836937e-17, 2.5382502794888315e-17, 7.70094837980299e-17,
+            -9.667293313452913e-17, -3.483994556892796e-17, 7.949834809697621e-17, 2.4707192569797888e-17,
+            8.199010020581497e-17, 2.960140695448873e-17, 3.283107224245627e-17, -1.0619946056195963e-16,
+        ],
+    );
+    const LOGISTIC_RANGE: (f64, f64) = (-708.0, 60.0);
+    const REST: &'static [f64] = &[
+        0.5000000000000004,
+        0.1666666666666668,
+        0.04166666666073276,
+        0.008333333332202403,
+        0.001388911050081118,
+        0.00019841581491667927,
+    ];
+}
