@@ -38,7 +38,6 @@ pub(crate) use program::{
     by_part,
 };
 pub(crate) use reduce_walk::{ReduceWalk, SHORT_LINE_ELEMENTS};
-pub(crate) use results::decisive;
 pub(crate) use rows::Group;
 pub use template::Template;
 

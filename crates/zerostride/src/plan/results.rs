@@ -3,17 +3,11 @@
 
 use std::collections::HashMap;
 
-use zerostride_ops::Op;
 use zerostride_shape::{Layout, Strides, result_order};
 
 use super::reduction::{Order, lying};
 use super::uses::shape;
 use crate::expr::{Expr, Kind, operands_first};
-
-/// The operand whose strides decide before those of the others: the condition of `where`, as in PyTorch.
-pub(crate) fn decisive(op: Op) -> usize {
-    usize::from(op == Op::Where)
-}
 
 /// The layout of an expression's value in memory of its own: without gaps, its dimensions in the order in
 /// which those of its operands lie, one operation after the other. What is only copied lies row-major.
@@ -31,15 +25,13 @@ pub(super) fn layout(expr: &Expr) -> Layout {
             Kind::View { operand, view } => {
                 view.apply(&known[&operand.id()]).unwrap_or_else(|_| Layout::contiguous(own.clone()))
             }
-            kind @ (Kind::Map { .. } | Kind::Cast { .. }) => {
+            Kind::Map { .. } | Kind::Cast { .. } => {
                 let stretched = |operand: &Expr| {
                     let layout = known[&operand.id()].broadcast_to(own).ok()?;
                     Some(layout.strides().clone())
                 };
-                let first = if let Kind::Map { op, .. } = kind { decisive(*op) } else { 0 };
-                let (before, from) = kind.operands().split_at(first);
                 let operands: Vec<Strides> =
-                    from[..1].iter().chain(before).chain(&from[1..]).filter_map(stretched).collect();
+                    expr.node().kind.operands().iter().filter_map(stretched).collect();
                 let strides: Vec<&[isize]> = operands.iter().map(|strides| &**strides).collect();
                 let order: Order = result_order(own, &strides).unwrap_or_default().into();
                 lying(own, &order)

@@ -40,7 +40,7 @@ use crate::exec::body::Compiled;
 use crate::exec::elements::ElementSlice;
 use crate::expr::{Expr, Kind};
 use crate::memory::{Fresh, Hazards, Reading, Storage};
-use crate::plan::{Cost, decisive};
+use crate::plan::Cost;
 use crate::threads::crew;
 use crate::{interrupt, num_threads};
 
@@ -66,11 +66,10 @@ fn operation<V: AsValue, const N: usize>(
 ) -> Option<Option<Tensor>> {
     let mut loops = Loops::single();
     loops.walk(values)?;
-    let row = row()?;
     if target.is_none() {
-        loops.turn(decisive(row.op));
+        loops.turn();
     }
-    let operation = Operation { row, values, loops: &loops };
+    let operation = Operation { row: row()?, values, loops: &loops };
     match target {
         Some(target) => operation.write(target).map(|()| None),
         None => operation.run().map(Some),
