@@ -170,8 +170,11 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     pub(crate) force: bool,
     /// How to pack the chunks of a .zarr result.
-    #[arg(long, value_name = "HOW", default_value = "zstd")]
+    #[arg(long, value_name = "HOW", default_value = "lz4")]
     pub(crate) compress: Compress,
+    /// The version of the format of a .zarr result.
+    #[arg(long, value_name = "VERSION", default_value = "3")]
+    pub(crate) zarr_format: ZarrFormat,
     /// First say on standard error what will run: passes, operations, bytes, and how files are read.
     #[arg(long)]
     pub(crate) plan: bool,
@@ -191,10 +194,22 @@ pub(crate) struct EvalArgs {
 pub(crate) enum Compress {
     /// Not at all: as fast as the disk.
     None,
+    /// By LZ4 in Blosc, with shuffled bytes.
+    Lz4,
     /// By gzip.
     Gzip,
-    /// By Zstandard.
+    /// By Zstandard, slowly.
     Zstd,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ZarrFormat {
+    /// For readers that have no version 3.
+    #[value(name = "2")]
+    V2,
+    /// The newest.
+    #[value(name = "3")]
+    V3,
 }
 
 #[derive(Debug, Args)]

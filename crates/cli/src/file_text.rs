@@ -7,9 +7,11 @@ use zerostride::io::{self, Entry, Format};
 use zerostride::{Result, Tensor};
 
 /// Whether an argument names a file rather than being a shape or a value, by the file ending, which may have
-/// a colon after it.
+/// a colon after it, or that of a Zarr store in which it is.
 pub(crate) fn names_file(text: &str) -> bool {
-    Format::from_path(io::locate(Path::new(text)).0).is_some()
+    let (file, _) = io::locate(Path::new(text));
+    let is_store = |folder| Format::from_path(folder) == Some(Format::Zarr);
+    Format::from_path(file).is_some() || file.ancestors().any(is_store)
 }
 
 /// The header of the array that an argument names.

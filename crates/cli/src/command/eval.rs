@@ -12,7 +12,7 @@ use zerostride::{Error, Expr};
 use super::output;
 use super::progress::Progress;
 use super::summary::{self, Summary};
-use crate::args::{Compress, EvalArgs};
+use crate::args::{self, Compress, EvalArgs};
 use crate::evaluate::{self, Bindings, Budget, Fault, Value};
 use crate::expr::{self, Ast, Kind, Problem};
 use crate::failure::{Failure, Report, Result, Status};
@@ -118,12 +118,17 @@ fn compute(
     };
     let compression = match args.compress {
         Compress::None => Compression::None,
+        Compress::Lz4 => Compression::Lz4,
         Compress::Gzip => Compression::Gzip,
         Compress::Zstd => Compression::Zstd,
     };
+    let format = match args.zarr_format {
+        args::ZarrFormat::V2 => io::ZarrFormat::V2,
+        args::ZarrFormat::V3 => io::ZarrFormat::V3,
+    };
     let done = interrupt::in_order(|| {
         let sink = if args.force { Sink::create(path)? } else { Sink::create_new(path)? };
-        passes.run_to(&mut sink.compress(compression), Some(&mut tell))
+        passes.run_to(&mut sink.compress(compression).zarr_format(format), Some(&mut tell))
     });
     progress.clear();
     done.map_err(failed)?;
