@@ -42,6 +42,9 @@ Examples:
   zs eval 'x @ w' x=x.npy w=m.safetensors:weight --dry-run
   zs eval '(y - t).abs().mean()' y=y.npy t=t.npy --policy mutual_stretch=error
   zs eval '(x - x.mean(0)) / x.std(0)' x=huge.npy -o y.npy --max-memory 256MiB
+  zs eval 'x.mean(0), x.std(0)' x=huge.npy               several results of one reading
+  zs eval 'price.median()' price=table.csv:price --json
+  cat x.npy | zs eval 'x * 2' x=- -o - | zs eval 'x.max(0)' x=-
 ";
 
 const EVAL_NOTES: &str = "\
@@ -58,6 +61,7 @@ const INFO_EXAMPLES: &str = "\
 Examples:
   zs info photo.npy
   zs info weights.npz model.safetensors
+  zs info climate.zarr --json
 ";
 
 /// PyTorch's broadcasting in the shell: explain shapes, compute with arrays in files.
@@ -144,12 +148,17 @@ pub(crate) struct EvalArgs {
     /// The expression.
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
     pub(crate) expression: String,
-    /// Values of names: 5, 2.5, '[[1, 2]]', '[[1, 2]]:f32', x.npy, m.safetensors:weight, a.npz:x.
+    /// Values of names: 5, 2.5, '[[1, 2]]', '[[1, 2]]:f32', x.npy, m.safetensors:weight, a.npz:x,
+    /// s.zarr/path, t.csv, t.csv:column, or - for standard input (npy, npz or CSV).
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) bindings: Vec<String>,
-    /// Write the result to a file, .npy, .npz, .safetensors or .zarr, instead of printing it.
+    /// Write the result to a file, .npy, .npz, .safetensors, .zarr or .csv, or to standard output (-), instead
+    /// of printing it; once for each of several results.
     #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    pub(crate) output: Vec<PathBuf>,
+    /// What to write to standard output.
+    #[arg(long, value_name = "FORMAT", default_value = "npy")]
+    pub(crate) format: StreamFormat,
     /// Compute with this many threads; by default as RAYON_NUM_THREADS says, or else with one for each core.
     #[arg(long, value_name = "N", value_parser = threads::read)]
     pub(crate) threads: Option<NonZeroUsize>,
@@ -185,9 +194,18 @@ pub(crate) struct EvalArgs {
     /// Show no progress.
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Sum up what has been written in a line of JSON, or with --dry-run what would be.
+    /// Print the results as a line of JSON; with -o sum up what has been written, and with --dry-run what
+    /// would be.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StreamFormat {
+    /// As NumPy writes arrays.
+    Npy,
+    /// A line for each row.
+    Csv,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -219,6 +237,9 @@ pub(crate) struct InfoArgs {
     /// set, whether formulas become machine code, the threads.
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// Print a line of JSON.
+    #[arg(long, requires = "files")]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -124,10 +124,8 @@ impl Given {
         let (operand, tensor) = match sizes {
             Sizes::Given(sizes) => (Operand::new(&sizes), None),
             Sizes::File(file) => {
-                let entry = file_text::entry(&file)?;
-                let is_small = entry.shape().iter().product::<usize>() <= DRAWN_ELEMENTS;
-                let tensor = is_small.then(|| file_text::load(&file)).transpose()?;
-                (Operand { dtype: entry.dtype(), ..Operand::new(entry.shape()) }, tensor)
+                let (shape, dtype, tensor) = file_text::look(&file, DRAWN_ELEMENTS)?;
+                (Operand { dtype, ..Operand::new(&shape) }, tensor)
             }
             Sizes::Values(start) => {
                 let tensor = match value_text::written(text, start, &Budget::default())? {

@@ -9,6 +9,7 @@ mod info;
 mod man;
 mod output;
 mod progress;
+mod results;
 mod summary;
 mod tour;
 

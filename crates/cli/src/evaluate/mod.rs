@@ -15,6 +15,7 @@ mod index;
 mod names;
 mod number;
 mod operation;
+mod statistics;
 mod value;
 
 use std::collections::HashMap;

@@ -8,25 +8,12 @@ use crate::expr::{Problem, Span};
 
 /// Names in other libraries, and the equivalent here.
 #[rustfmt::skip]
-const ELSEWHERE: [(&str, &str); 19] = [
-    ("max", "write amax(x, dim) over dimensions, maximum(a, b) of two tensors"),
-    ("min", "write amin(x, dim) over dimensions, minimum(a, b) of two tensors"),
+const ELSEWHERE: [(&str, &str); 6] = [
     ("average", "write mean(x, dim)"),
     ("power", "write pow(x, y), or x ** y"),
     ("mod", "write remainder(x, y), or x % y"),
-    ("clip", "write clamp(x, min, max)"),
     ("invert", "write bitwise_not(x), or ~x"),
     ("concatenate", "write cat([a, b], dim)"),
-    ("dot", "write matmul(a, b), or a @ b"),
-    ("mm", "write matmul(a, b), or a @ b"),
-    ("bmm", "write matmul(a, b), or a @ b"),
-    ("frexp", "write frexp_mantissa(x) and frexp_exponent(x)"),
-    ("float", "write x.to('f32')"),
-    ("double", "write x.to('f64')"),
-    ("half", "write x.to('f16')"),
-    ("int", "write x.to('i32')"),
-    ("long", "write x.to('i64')"),
-    ("bool", "write x.to('bool')"),
     ("randn", "write rand(3, 4, seed=1)"),
 ];
 

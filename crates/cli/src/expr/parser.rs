@@ -36,6 +36,18 @@ const COMPARISON: u8 = 1;
 /// # Ok::<(), zerostride_cli::expr::Problem>(())
 /// ```
 pub fn parse(source: &str) -> Result<Ast, Problem> {
+    parse_either(source, false)
+}
+
+/// As [`parse`], but several expressions separated by commas are a tuple of them.
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn parse_results(source: &str) -> Result<Ast, Problem> {
+    parse_either(source, true)
+}
+
+fn parse_either(source: &str, several: bool) -> Result<Ast, Problem> {
     let mut lexer = Lexer::new(source);
     let next = lexer.next()?;
     if next.kind == TokenKind::End {
@@ -44,7 +56,16 @@ pub fn parse(source: &str) -> Result<Ast, Problem> {
         );
     }
     let mut parser = Parser { lexer, next, nesting: 0, nodes: Vec::new() };
-    parser.expression(0)?;
+    let first = parser.expression(0)?;
+    if several && parser.at(",") {
+        let (mut items, mut span) = (vec![first.id], first.span);
+        while parser.eat(",")?.is_some() && parser.next.kind != TokenKind::End {
+            let item = parser.expression(0)?;
+            items.push(item.id);
+            span = span.to(item.span);
+        }
+        parser.push(Kind::Tuple(items), span)?;
+    }
     match parser.next.kind {
         TokenKind::End => Ok(Ast { nodes: parser.nodes }),
         _ => Err(parser.unexpected("an operator")),
