@@ -25,6 +25,7 @@ Examples:
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   zs explain 5,1,4,1 3,1,2
+  zs explain n,1 m
   zs explain '(1, 3, 1)' '(3, 1, 7)' --in-place --op add
   zs explain image=photo.npy mean=3 --op sub
   zs explain m.safetensors:weight 1024 --format json
@@ -42,7 +43,7 @@ Examples:
   zs eval 'x @ w' x=x.npy w=m.safetensors:weight --dry-run
   zs eval '(y - t).abs().mean()' y=y.npy t=t.npy --policy mutual_stretch=error
   zs eval '(x - x.mean(0)) / x.std(0)' x=huge.npy -o y.npy --max-memory 256MiB
-  zs eval 'x.mean(0), x.std(0)' x=huge.npy               several results of one reading
+  zs eval 'x.mean(0), x.std(0)' x=huge.npy
   zs eval 'price.median()' price=table.csv:price --json
   cat x.npy | zs eval 'x * 2' x=- -o - | zs eval 'x.max(0)' x=-
 ";
@@ -106,7 +107,7 @@ impl Command {
 #[derive(Debug, Args)]
 #[command(before_help = EXPLAIN_EXAMPLES, after_help = EXIT_STATUS, help_template = TEMPLATE)]
 pub(crate) struct ExplainArgs {
-    /// Sizes (5,1,4,1 or '(5, 1)' or '()'), a file that has them, or values ('[[1, 2]]', 5:i64); NAME= in
+    /// Sizes (5,1,4,1 or '(5, 1)' or '()', some of them names: n,1), a file that has them, or values ('[[1, 2]]', 5:i64); NAME= in
     /// front if wanted.
     #[arg(required = true, value_name = "SHAPE")]
     pub(crate) shapes: Vec<String>,

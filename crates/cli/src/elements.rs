@@ -56,9 +56,11 @@ pub(crate) fn exact(tensor: &Tensor, spelling: &Spelling) -> Result<Vec<String>>
     let double = |element: f64| float(element, &|| format!("{element:?}"));
     let dtype = tensor.dtype();
     Ok(match dtype {
-        DType::Bool => {
-            tensor.to_vec::<bool>()?.iter().map(|&element| spelling.bools[usize::from(element)].to_owned()).collect()
-        }
+        DType::Bool => tensor
+            .to_vec::<bool>()?
+            .iter()
+            .map(|&element| spelling.bools[usize::from(element)].to_owned())
+            .collect(),
         DType::U64 => texts(&tensor.to_vec::<u64>()?),
         DType::F64 => tensor.to_vec::<f64>()?.into_iter().map(double).collect(),
         DType::C128 => {

@@ -46,7 +46,8 @@ pub(crate) fn read(text: &[u8], file: &str, column: Option<&str>, budget: &Budge
             }
             let value = self::number(cell).ok_or_else(|| {
                 let of = names.as_ref().and_then(|names| names.get(number));
-                let of = of.map_or_else(|| format!("column {}", number + 1), |name| format!("column `{name}`"));
+                let of =
+                    of.map_or_else(|| format!("column {}", number + 1), |name| format!("column `{name}`"));
                 refused(format!("line {line}, {of}: `{cell}` is not a number"))
             })?;
             wide.push(value);

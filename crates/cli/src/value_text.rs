@@ -99,7 +99,7 @@ fn split_dtype(argument: &str, start: usize) -> Result<(&str, Option<DType>), Pr
     }
     let at = argument.len() - name.len();
     let span = Span::from(at..argument.len());
-    match name.trim().parse() {
+    match evaluate::dtype(name.trim()) {
         Ok(dtype) => Ok((value, Some(dtype))),
         Err(_) => {
             let problem = Problem::new(format!("unknown dtype `{}`", name.trim()), span);

@@ -35,7 +35,7 @@ fn run(args: &EvalArgs) -> Result<ExitCode> {
     // All that can be wrong with the command line is checked before a file is read.
     args.output.iter().try_for_each(|path| Target::check(path, args, None))?;
     refuse_option(source)?;
-    let ast = expr::parse_results(source).map_err(|problem| Report::in_text(problem, source))?;
+    let (ast, comma) = expr::parse_results(source).map_err(|problem| Report::in_text(problem, source))?;
     let bindings = parse_bindings(&args.bindings)?;
     warn_unused(&ast, &bindings)?;
     interrupt::watch();
@@ -49,7 +49,7 @@ fn run(args: &EvalArgs) -> Result<ExitCode> {
     }
     let result = evaluate::evaluate(&ast, &values, &budget).map_err(|fault| fault.report(source))?;
     let span = result.span;
-    let results = Results::of(result, &ast, source).map_err(|fault| fault.report(source))?;
+    let results = Results::of(result, comma.is_some(), &ast, source).map_err(|fault| fault.report(source))?;
     // The expressions hold the tensors; these references would only keep them alive.
     drop(values);
     let (found, outputs) = (results.exprs.len(), args.output.len());
@@ -109,7 +109,8 @@ fn compute(
         }
         for (name, (dtype, shape)) in results.names.iter().zip(&arrays) {
             let label = if name.is_empty() { String::new() } else { format!("{name}: ") };
-            let bytes = shape.iter().fold(dtype.item_size() as u64, |bytes, &size| bytes.saturating_mul(size as u64));
+            let bytes =
+                shape.iter().fold(dtype.item_size() as u64, |bytes, &size| bytes.saturating_mul(size as u64));
             writeln!(out, "{label}{dtype} {shape:?}, {}", bytes::show(bytes))?;
         }
         if has_inputs || summary.read > 0 {

@@ -50,7 +50,9 @@ fn json_of(paths: &[PathBuf]) -> Result<ExitCode> {
                 status = Status::Usage.into();
             }
         }
-        files.push(json!({"path": path.to_string_lossy(), "format": format, "arrays": arrays, "error": error}));
+        files.push(
+            json!({"path": path.to_string_lossy(), "format": format, "arrays": arrays, "error": error}),
+        );
     }
     writeln!(terminal::stdout(), "{}", json!({"version": 1, "files": files}))?;
     Ok(status)

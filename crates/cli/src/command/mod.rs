@@ -11,6 +11,7 @@ mod output;
 mod progress;
 mod results;
 mod summary;
+mod symbolic;
 mod tour;
 
 pub(crate) use completions::completions;

@@ -41,7 +41,9 @@ impl<'a> Target<'a> {
                 .into());
         }
         if is_standard && args.json {
-            return Err(Report::usage("--json prints a line where the result goes; write it to a file").into());
+            return Err(
+                Report::usage("--json prints a line where the result goes; write it to a file").into()
+            );
         }
         if is_table(path) || is_standard && args.format == StreamFormat::Csv {
             array.map_or(Ok(()), |(_, shape)| table::check(shape))?;

@@ -32,11 +32,17 @@ pub(super) struct Results {
 }
 
 impl Results {
-    /// The results of an expression: the parts of a tuple that has tensors, or one.
-    pub(super) fn of(part: Part, ast: &Ast, source: &str) -> std::result::Result<Results, Fault> {
+    /// The results of an expression: `several` that are separated by commas, the parts of a tuple that has
+    /// tensors, or one.
+    pub(super) fn of(
+        part: Part,
+        several: bool,
+        ast: &Ast,
+        source: &str,
+    ) -> std::result::Result<Results, Fault> {
         let mut results = Results { names: Vec::new(), exprs: Vec::new() };
         match part.value {
-            Value::Sequence(items) if has_tensors(&items) => match &ast[ast.root()].kind {
+            Value::Sequence(items) if several || has_tensors(&items) => match &ast[ast.root()].kind {
                 Kind::Tuple(ids) | Kind::List(ids) => {
                     for (&id, item) in ids.iter().zip(items) {
                         results.add(text(ast, id, source), item, ast, id)?;
@@ -64,7 +70,13 @@ impl Results {
     }
 
     /// The results of a function, with the name of its call in front.
-    fn add_all(&mut self, of: &str, items: Vec<Part>, ast: &Ast, id: NodeId) -> std::result::Result<(), Fault> {
+    fn add_all(
+        &mut self,
+        of: &str,
+        items: Vec<Part>,
+        ast: &Ast,
+        id: NodeId,
+    ) -> std::result::Result<(), Fault> {
         let fields = match &ast[id].kind {
             Kind::Call(call) => FIELDS.iter().find(|(function, _)| *function == &*call.function.text),
             _ => None,
@@ -111,7 +123,8 @@ pub(super) fn print_json(names: &[String], tensors: &[Tensor], out: &mut dyn Wri
     write!(out, "{{\"version\":1,\"results\":[")?;
     for (number, (name, tensor)) in names.iter().zip(tensors).enumerate() {
         let name = if name.is_empty() { serde_json::Value::Null } else { json!(name) };
-        let (comma, dtype, shape) = (if number > 0 { "," } else { "" }, tensor.dtype(), json!(tensor.shape()));
+        let (comma, dtype, shape) =
+            (if number > 0 { "," } else { "" }, tensor.dtype(), json!(tensor.shape()));
         write!(out, "{comma}{{\"name\":{name},\"dtype\":\"{dtype}\",\"shape\":{shape},\"data\":")?;
         nested(&mut exact(tensor, &JSON)?.iter(), tensor.shape(), out)?;
         write!(out, "}}")?;
@@ -120,7 +133,11 @@ pub(super) fn print_json(names: &[String], tensors: &[Tensor], out: &mut dyn Wri
     Ok(())
 }
 
-fn nested(elements: &mut std::slice::Iter<'_, String>, shape: &[usize], out: &mut dyn Write) -> io::Result<()> {
+fn nested(
+    elements: &mut std::slice::Iter<'_, String>,
+    shape: &[usize],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let Some((&size, inner)) = shape.split_first() else {
         return elements.next().map_or(Ok(()), |element| out.write_all(element.as_bytes()));
     };

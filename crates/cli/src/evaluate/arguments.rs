@@ -2,10 +2,10 @@
 //! does not know what a function does.
 
 use zerostride::{Argument, DType, Dims, Expr, Outcome, Scalar, Tensor, keepdim};
-use zerostride_ops::{self as ops, Kind, Misfit, Signature, UnknownDType};
+use zerostride_ops::{self as ops, Kind, Misfit, Signature};
 
 use super::value::{Part, Value};
-use super::{Budget, Fault, dry, evaluated, stand_in};
+use super::{Budget, Fault, dry, evaluated, names, stand_in};
 use crate::expr::{Name, Problem, Span};
 
 /// The arguments as written; the receiver of a method comes first.
@@ -70,7 +70,7 @@ impl Part {
         match &self.value {
             Value::DType(dtype) => Ok(*dtype),
             Value::Word(word) => {
-                word.parse().map_err(|error: UnknownDType| Problem::new(error.to_string(), self.span).into())
+                names::dtype(word).map_err(|error| Problem::new(error.to_string(), self.span).into())
             }
             _ => Err(self.unwanted("a dtype, such as 'f32'")),
         }

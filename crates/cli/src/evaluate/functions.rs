@@ -40,6 +40,12 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     rows.chain(FUNCTIONS.iter().map(|function| function.name))
 }
 
+/// The parameters of a function of the shell.
+#[cfg(test)]
+pub(super) fn parameters(name: &str) -> Option<&'static str> {
+    FUNCTIONS.iter().find(|function| function.name == name).map(|function| function.parameters)
+}
+
 impl Function {
     /// Calls the function.
     pub(super) fn call(self, given: Given, budget: &Budget) -> Result<Value, Fault> {
@@ -121,6 +127,11 @@ functions! {
     "frexp" "input" |a| {
         let input = a.tensor("input")?;
         a.several([input.frexp_mantissa(), input.frexp_exponent()])
+    };
+    "isin" "elements, test_elements, *, invert=False" |a| {
+        let (x, among) = (a.tensor("elements")?, a.tensor("test_elements")?);
+        let found = x.unsqueeze(-1).eq(among.reshape(&[-1])).any(-1);
+        if a.flag("invert")? { found.logical_not() } else { found }
     };
     "bucketize" "input, boundaries, *, right=False" |a| statistics::bucketize(a)?;
 

@@ -36,18 +36,17 @@ const COMPARISON: u8 = 1;
 /// # Ok::<(), zerostride_cli::expr::Problem>(())
 /// ```
 pub fn parse(source: &str) -> Result<Ast, Problem> {
-    parse_either(source, false)
+    match parse_results(source)? {
+        (ast, None) => Ok(ast),
+        (_, Some(comma)) => Err(Problem::new("expected an operator, found `,`", comma)),
+    }
 }
 
-/// As [`parse`], but several expressions separated by commas are a tuple of them.
+/// As [`parse`], but several expressions separated by commas are a tuple of them; where the first comma is.
 ///
 /// # Errors
 /// As [`parse`].
-pub(crate) fn parse_results(source: &str) -> Result<Ast, Problem> {
-    parse_either(source, true)
-}
-
-fn parse_either(source: &str, several: bool) -> Result<Ast, Problem> {
+pub(crate) fn parse_results(source: &str) -> Result<(Ast, Option<Span>), Problem> {
     let mut lexer = Lexer::new(source);
     let next = lexer.next()?;
     if next.kind == TokenKind::End {
@@ -57,7 +56,8 @@ fn parse_either(source: &str, several: bool) -> Result<Ast, Problem> {
     }
     let mut parser = Parser { lexer, next, nesting: 0, nodes: Vec::new() };
     let first = parser.expression(0)?;
-    if several && parser.at(",") {
+    let comma = parser.at(",").then_some(parser.next.span);
+    if comma.is_some() {
         let (mut items, mut span) = (vec![first.id], first.span);
         while parser.eat(",")?.is_some() && parser.next.kind != TokenKind::End {
             let item = parser.expression(0)?;
@@ -67,7 +67,7 @@ fn parse_either(source: &str, several: bool) -> Result<Ast, Problem> {
         parser.push(Kind::Tuple(items), span)?;
     }
     match parser.next.kind {
-        TokenKind::End => Ok(Ast { nodes: parser.nodes }),
+        TokenKind::End => Ok((Ast { nodes: parser.nodes }, comma)),
         _ => Err(parser.unexpected("an operator")),
     }
 }

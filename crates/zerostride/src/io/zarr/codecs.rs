@@ -101,10 +101,12 @@ impl Packing {
             Packing::Shuffle(size) => blosc::unshuffle(&packed, size),
             Packing::Compressed(compressor) => match compressor {
                 Compressor::Blosc => blosc::decode(&packed, most),
-                Compressor::Bz2 => unpack(bzip2::read::MultiBzDecoder::new(&packed[..]), packed.len(), most),
+                Compressor::Bz2 => {
+                    unpack("bzip2", bzip2::read::MultiBzDecoder::new(&packed[..]), packed.len(), most)
+                }
                 // Writers may append members, as `gzip` itself does: together they are one stream.
                 Compressor::Gzip => {
-                    unpack(flate2::read::MultiGzDecoder::new(&packed[..]), packed.len(), most)
+                    unpack("gzip", flate2::read::MultiGzDecoder::new(&packed[..]), packed.len(), most)
                 }
                 Compressor::Lz4 => {
                     let (size, block) = packed.split_first_chunk().ok_or("it is cut short")?;
@@ -134,25 +136,31 @@ fn unchecked(mut packed: Vec<u8>, is_first: bool) -> Result<Vec<u8>, String> {
     }
 }
 
+/// What a decompressor says of bytes that it cannot unpack.
+fn damaged(format: &str, error: &dyn std::fmt::Display) -> String {
+    format!("it does not unpack as {format}: {error}")
+}
+
 fn too_long(most: usize) -> String {
     format!("it unpacks to more than the {most} bytes of its elements")
 }
 
 /// Reads all that a decompressor has, with memory for what there is, not for what may be.
-fn unpack(mut from: impl Read, packed: usize, most: usize) -> Result<Vec<u8>, String> {
+fn unpack(format: &str, mut from: impl Read, packed: usize, most: usize) -> Result<Vec<u8>, String> {
+    let failed = |error: std::io::Error| damaged(format, &error);
     let mut bytes = room(most.min(packed.saturating_mul(4)))?;
     let mut filled = 0;
     loop {
         if filled == bytes.len() {
             if filled == most {
-                let more = from.read(&mut [0]).map_err(|error| error.to_string())? > 0;
+                let more = from.read(&mut [0]).map_err(failed)? > 0;
                 return if more { Err(too_long(most)) } else { Ok(bytes) };
             }
             let wider = most.min(2 * filled + 64);
             bytes.try_reserve_exact(wider - filled).map_err(|_| no_memory(wider))?;
             bytes.resize(wider, 0);
         }
-        match from.read(&mut bytes[filled..]).map_err(|error| error.to_string())? {
+        match from.read(&mut bytes[filled..]).map_err(failed)? {
             0 => break,
             read => filled += read,
         }
@@ -163,7 +171,7 @@ fn unpack(mut from: impl Read, packed: usize, most: usize) -> Result<Vec<u8>, St
 
 /// Decompresses zlib's format to at most `most` bytes.
 pub(super) fn unzlib(packed: &[u8], most: usize) -> Result<Vec<u8>, String> {
-    unpack(flate2::read::ZlibDecoder::new(packed), packed.len(), most)
+    unpack("zlib", flate2::read::ZlibDecoder::new(packed), packed.len(), most)
 }
 
 /// Decompresses frames of Zstandard to at most `most` bytes.
@@ -180,9 +188,9 @@ pub(super) fn unzstd(packed: &[u8], most: usize) -> Result<Vec<u8>, String> {
                 from = from.get(length as usize..).ok_or("a frame of Zstandard is cut short")?;
                 continue;
             }
-            stream => stream.map_err(|error| error.to_string())?,
+            stream => stream.map_err(|error| damaged("Zstandard", &error))?,
         };
-        let part = unpack(stream, packed.len(), most - bytes.len())?;
+        let part = unpack("Zstandard", stream, packed.len(), most - bytes.len())?;
         if decoder.get_checksum_from_data().is_some_and(|sum| Some(sum) != decoder.get_calculated_checksum())
         {
             return Err("the checksum of a frame of Zstandard is another one than that of its bytes".into());
@@ -197,7 +205,8 @@ pub(super) fn unzstd(packed: &[u8], most: usize) -> Result<Vec<u8>, String> {
 pub(super) fn unlz4(packed: &[u8], most: usize) -> Result<Vec<u8>, String> {
     // A byte of the input makes at most 255 bytes.
     let mut bytes = room(most.min(packed.len().saturating_mul(255)))?;
-    let filled = lz4_flex::block::decompress_into(packed, &mut bytes).map_err(|error| error.to_string())?;
+    let filled =
+        lz4_flex::block::decompress_into(packed, &mut bytes).map_err(|error| damaged("LZ4", &error))?;
     bytes.truncate(filled);
     Ok(bytes)
 }
