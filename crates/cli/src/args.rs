@@ -107,8 +107,8 @@ impl Command {
 #[derive(Debug, Args)]
 #[command(before_help = EXPLAIN_EXAMPLES, after_help = EXIT_STATUS, help_template = TEMPLATE)]
 pub(crate) struct ExplainArgs {
-    /// Sizes (5,1,4,1 or '(5, 1)' or '()', some of them names: n,1), a file that has them, or values ('[[1, 2]]', 5:i64); NAME= in
-    /// front if wanted.
+    /// Sizes (5,1,4,1 or '(5, 1)' or '()', some of them names: n,1), a file that has them, or values ('[[1,
+    /// 2]]', 5:i64); NAME= in front if wanted.
     #[arg(required = true, value_name = "SHAPE")]
     pub(crate) shapes: Vec<String>,
     /// The operation, by name or symbol.
@@ -153,8 +153,8 @@ pub(crate) struct EvalArgs {
     /// s.zarr/path, t.csv, t.csv:column, or - for standard input (npy, npz or CSV).
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) bindings: Vec<String>,
-    /// Write the result to a file, .npy, .npz, .safetensors, .zarr or .csv, or to standard output (-), instead
-    /// of printing it; once for each of several results.
+    /// Write the result to a file, .npy, .npz, .safetensors, .zarr or .csv, or to standard output (-),
+    /// instead of printing it; once for each of several results.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Vec<PathBuf>,
     /// What to write to standard output.

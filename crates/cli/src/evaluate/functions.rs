@@ -1,6 +1,6 @@
 //! Owns the functions: those of the engine's table, and those of the shell, which create tensors, take words
-//! or have several forms or results. Each of these is one row: its name, its parameters, its body. It does not know operations
-//! (`operation.rs`).
+//! or have several forms or results. Each of these is one row: its name, its parameters, its body. It does
+//! not know operations (`operation.rs`).
 
 use zerostride::{Category, DType, Expr, Op, Scalar, Tensor, call_function};
 use zerostride_ops::{self as ops, Signature};

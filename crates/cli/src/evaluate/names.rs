@@ -21,8 +21,8 @@ const ELSEWHERE: [(&str, &str); 6] = [
 /// The modules whose functions have no prefix here.
 const MODULES: [&str; 7] = ["torch", "np", "numpy", "zs", "zerostride", "math", "F"];
 
-/// The dtype of a name: ours, PyTorch's, or NumPy's code, as `f4` and `<i8`. Without a byte order `i8` and `u8`
-/// are ours, of 8 bits.
+/// The dtype of a name: ours, PyTorch's, or NumPy's code, as `f4` and `<i8`. Without a byte order `i8` and
+/// `u8` are ours, of 8 bits.
 pub(crate) fn dtype(name: &str) -> Result<DType, UnknownDType> {
     name.parse().or_else(|unknown| {
         let code = name.strip_prefix(['<', '>', '=', '|']).unwrap_or(name);

@@ -1,5 +1,5 @@
-//! Owns the bodies of functions with several forms or results: extremes, medians, quantiles, spreads with their
-//! means, parts of tensors, copies with elements written. It does not know how they are computed.
+//! Owns the bodies of functions with several forms or results: extremes, medians, quantiles, spreads with
+//! their means, parts of tensors, copies with elements written. It does not know how they are computed.
 
 use zerostride::{Argument, Arguments, DType, Dims, Expr, Index, Interpolation, Op, Scalar, Tensor, keepdim};
 

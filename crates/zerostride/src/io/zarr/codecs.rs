@@ -1,5 +1,5 @@
-//! Owns the decoding of a chunk's bytes to its elements: the chain of codecs that a store names. Nothing takes
-//! more memory than the chunk may have. It does not know where the bytes are stored.
+//! Owns the decoding of a chunk's bytes to its elements: the chain of codecs that a store names. Nothing
+//! takes more memory than the chunk may have. It does not know where the bytes are stored.
 
 use std::io::Read;
 

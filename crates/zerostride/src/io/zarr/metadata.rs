@@ -1,5 +1,5 @@
-//! Owns the metadata of arrays: `zarr.json` of version 3 and `.zarray` of version 2, as one value. It does not
-//! know what codecs do (`codecs.rs`) nor whether sizes are possible (`layout.rs`).
+//! Owns the metadata of arrays: `zarr.json` of version 3 and `.zarray` of version 2, as one value. It does
+//! not know what codecs do (`codecs.rs`) nor whether sizes are possible (`layout.rs`).
 
 use std::num::NonZeroUsize;
 
