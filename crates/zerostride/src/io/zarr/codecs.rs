@@ -279,11 +279,12 @@ impl Chain {
         !self.packing.iter().any(|packing| matches!(packing, Packing::Compressed(_)))
     }
 
-    /// The peak memory of decoding, in bytes.
+    /// The peak memory of decoding, in bytes. A frame of Zstandard that unpacks to too much may take a window
+    /// more before that is noticed.
     pub(super) fn scratch(&self) -> usize {
-        let has_window = self.packing.contains(&Packing::Compressed(Compressor::Zstd));
-        let window = if has_window { self.bytes.max(ZSTD_WINDOW as usize) } else { 0 };
-        self.most().saturating_add(self.bytes.saturating_mul(2)).saturating_add(window)
+        // The decoder of Zstandard keeps what it has decoded, in a buffer whose size is a power of two.
+        let is_zstd = self.packing.contains(&Packing::Compressed(Compressor::Zstd));
+        self.most().saturating_add(self.bytes.saturating_mul(if is_zstd { 4 } else { 2 }))
     }
 
     /// The elements of a chunk, in row-major order, in this machine's byte order.
