@@ -326,6 +326,7 @@ impl std::fmt::Debug for Sink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("Sink");
         shown.field("file", &self.file).field("format", &self.format).field("compression", &self.compression);
+        shown.field("zarr_format", &self.zarr_format);
         shown.finish_non_exhaustive()
     }
 }
