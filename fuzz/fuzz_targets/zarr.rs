@@ -12,8 +12,10 @@ use zerostride::stream::{Options, Output};
 use zerostride::{DType, Expr, Result};
 
 /// Arrays whose chunks go through every codec, as zarr-python describes them.
-const ARRAYS: [&str; 5] = [
+const ARRAYS: [&str; 7] = [
     include_str!("../../spec/golden/io/all.zarr/turned/zarr.json"),
+    include_str!("../../spec/golden/io/all.zarr/blosc-copied/zarr.json"),
+    include_str!("../../spec/golden/io/all.zarr/delta-i4-big/zarr.json"),
     include_str!("../../spec/golden/io/all.zarr/gzip/zarr.json"),
     include_str!("../../spec/golden/io/all.zarr/checked/zarr.json"),
     include_str!("../../spec/golden/io/all.zarr/shards-start/zarr.json"),

@@ -18,7 +18,7 @@ pub(crate) fn address(filter: &[&str]) -> Outcome {
         _ => {
             let mut cargo = cargo("test")?;
             cargo.args(["--no-fail-fast", "--package", "zerostride-kernels", "--package", "zerostride"]);
-            run(cargo.args(["--features", "zerostride/zarr", "--lib", "--tests", "--"]).args(filter))
+            run(cargo.args(["--lib", "--tests", "--"]).args(filter))
         }
     }
 }

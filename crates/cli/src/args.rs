@@ -25,6 +25,7 @@ Examples:
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   zs explain 5,1,4,1 3,1,2
+  zs explain n,1 m
   zs explain '(1, 3, 1)' '(3, 1, 7)' --in-place --op add
   zs explain image=photo.npy mean=3 --op sub
   zs explain m.safetensors:weight 1024 --format json
@@ -42,6 +43,9 @@ Examples:
   zs eval 'x @ w' x=x.npy w=m.safetensors:weight --dry-run
   zs eval '(y - t).abs().mean()' y=y.npy t=t.npy --policy mutual_stretch=error
   zs eval '(x - x.mean(0)) / x.std(0)' x=huge.npy -o y.npy --max-memory 256MiB
+  zs eval 'x.mean(0), x.std(0)' x=huge.npy
+  zs eval 'price.median()' price=table.csv:price --json
+  cat x.npy | zs eval 'x * 2' x=- -o - | zs eval 'x.max(0)' x=-
 ";
 
 const EVAL_NOTES: &str = "\
@@ -58,6 +62,7 @@ const INFO_EXAMPLES: &str = "\
 Examples:
   zs info photo.npy
   zs info weights.npz model.safetensors
+  zs info climate.zarr --json
 ";
 
 /// PyTorch's broadcasting in the shell: explain shapes, compute with arrays in files.
@@ -102,8 +107,8 @@ impl Command {
 #[derive(Debug, Args)]
 #[command(before_help = EXPLAIN_EXAMPLES, after_help = EXIT_STATUS, help_template = TEMPLATE)]
 pub(crate) struct ExplainArgs {
-    /// Sizes (5,1,4,1 or '(5, 1)' or '()'), a file that has them, or values ('[[1, 2]]', 5:i64); NAME= in
-    /// front if wanted.
+    /// Sizes (5,1,4,1 or '(5, 1)' or '()', some of them names: n,1), a file that has them, or values ('[[1,
+    /// 2]]', 5:i64); NAME= in front if wanted.
     #[arg(required = true, value_name = "SHAPE")]
     pub(crate) shapes: Vec<String>,
     /// The operation, by name or symbol.
@@ -144,12 +149,17 @@ pub(crate) struct EvalArgs {
     /// The expression.
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
     pub(crate) expression: String,
-    /// Values of names: 5, 2.5, '[[1, 2]]', '[[1, 2]]:f32', x.npy, m.safetensors:weight, a.npz:x.
+    /// Values of names: 5, 2.5, '[[1, 2]]', '[[1, 2]]:f32', x.npy, m.safetensors:weight, a.npz:x,
+    /// s.zarr/path, t.csv, t.csv:column, or - for standard input (npy, npz or CSV).
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) bindings: Vec<String>,
-    /// Write the result to a file, .npy, .npz, .safetensors or .zarr, instead of printing it.
+    /// Write the result to a file, .npy, .npz, .safetensors, .zarr or .csv, or to standard output (-),
+    /// instead of printing it; once for each of several results.
     #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    pub(crate) output: Vec<PathBuf>,
+    /// What to write to standard output.
+    #[arg(long, value_name = "FORMAT", default_value = "npy")]
+    pub(crate) format: StreamFormat,
     /// Compute with this many threads; by default as RAYON_NUM_THREADS says, or else with one for each core.
     #[arg(long, value_name = "N", value_parser = threads::read)]
     pub(crate) threads: Option<NonZeroUsize>,
@@ -170,8 +180,11 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     pub(crate) force: bool,
     /// How to pack the chunks of a .zarr result.
-    #[arg(long, value_name = "HOW", default_value = "zstd")]
+    #[arg(long, value_name = "HOW", default_value = "lz4")]
     pub(crate) compress: Compress,
+    /// The version of the format of a .zarr result.
+    #[arg(long, value_name = "VERSION", default_value = "3")]
+    pub(crate) zarr_format: ZarrFormat,
     /// First say on standard error what will run: passes, operations, bytes, and how files are read.
     #[arg(long)]
     pub(crate) plan: bool,
@@ -182,19 +195,40 @@ pub(crate) struct EvalArgs {
     /// Show no progress.
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Sum up what has been written in a line of JSON, or with --dry-run what would be.
+    /// Print the results as a line of JSON; with -o sum up what has been written, and with --dry-run what
+    /// would be.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StreamFormat {
+    /// As NumPy writes arrays.
+    Npy,
+    /// A line for each row.
+    Csv,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Compress {
     /// Not at all: as fast as the disk.
     None,
+    /// By LZ4 in Blosc, with shuffled bytes.
+    Lz4,
     /// By gzip.
     Gzip,
-    /// By Zstandard.
+    /// By Zstandard, slowly.
     Zstd,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ZarrFormat {
+    /// For readers that have no version 3.
+    #[value(name = "2")]
+    V2,
+    /// The newest.
+    #[value(name = "3")]
+    V3,
 }
 
 #[derive(Debug, Args)]
@@ -204,6 +238,9 @@ pub(crate) struct InfoArgs {
     /// set, whether formulas become machine code, the threads.
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// Print a line of JSON.
+    #[arg(long, requires = "files")]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

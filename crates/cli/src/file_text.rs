@@ -1,33 +1,88 @@
 //! Owns arguments that name an array in a file, as `m.safetensors:weight`: the lookup of its header, and its
 //! loading. It does not know formats (the engine's `io`).
 
+use std::io::{Cursor, Read, stdin};
 use std::path::Path;
 
-use zerostride::io::{self, Entry, Format};
-use zerostride::{Result, Tensor};
+use zerostride::io::{self, Container, Format};
+use zerostride::{DType, Tensor};
+
+use crate::evaluate::Budget;
+use crate::failure::{Report, Result};
+use crate::table;
+
+/// The argument and the output that are standard input and output.
+pub(crate) const STANDARD: &str = "-";
+
+/// What an `.npy` file, and an `.npz` file starts with.
+const MAGICS: [(&[u8], Format); 2] = [(b"\x93NUMPY", Format::Npy), (b"PK\x03\x04", Format::Npz)];
+
+/// Whether a path is that of a table, by its ending.
+pub(crate) fn is_table(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"))
+}
+
+/// The file and the column of an argument that names a table, or standard input.
+fn table_of(text: &str) -> Option<(&str, Option<&str>)> {
+    let (file, column) = match text.rsplit_once(':') {
+        Some((file, column)) if !Path::new(text).exists() => (file, Some(column)),
+        _ => (text, None),
+    };
+    (file == STANDARD || is_table(Path::new(file))).then_some((file, column))
+}
+
+/// Whether an argument names standard input.
+pub(crate) fn is_standard_input(text: &str) -> bool {
+    table_of(text).is_some_and(|(file, _)| file == STANDARD)
+}
+
+/// The array of a table, or of standard input; `None` if the argument names another file.
+pub(crate) fn read_whole(text: &str, budget: &Budget) -> Result<Option<Tensor>> {
+    let Some((file, column)) = table_of(text) else { return Ok(None) };
+    let mut bytes = Vec::new();
+    let found = match file {
+        STANDARD => stdin().lock().read_to_end(&mut bytes).map(drop),
+        file => std::fs::read(file).map(|content| bytes = content),
+    };
+    let name = if file == STANDARD { "standard input" } else { file };
+    found.map_err(|error| Report::usage(format!("{name}: cannot read it: {error}")))?;
+    budget.note_read(bytes.len() as u64);
+    let Some(&(_, format)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)) else {
+        return table::read(&bytes, name, column, budget).map(Some);
+    };
+    let mut container = Container::new(Cursor::new(bytes), format)?;
+    let index = container.find(column)?;
+    let entry = &container.entries()[index];
+    budget.take(entry.bytes()).map_err(|message| Report::usage(format!("{name}: {message}")))?;
+    Ok(Some(container.read(index)?))
+}
 
 /// Whether an argument names a file rather than being a shape or a value, by the file ending, which may have
-/// a colon after it.
+/// a colon after it, or that of a Zarr store in which it is.
 pub(crate) fn names_file(text: &str) -> bool {
-    Format::from_path(io::locate(Path::new(text)).0).is_some()
+    let (file, _) = io::locate(Path::new(text));
+    let is_store = |folder| Format::from_path(folder) == Some(Format::Zarr);
+    table_of(text).is_some() || Format::from_path(file).is_some() || file.ancestors().any(is_store)
 }
 
-/// The header of the array that an argument names.
-pub(crate) fn entry(text: &str) -> Result<Entry> {
+/// The shape and dtype of the array that an argument names, by its header, and the array if it has at most
+/// `most` elements.
+pub(crate) fn look(text: &str, most: usize) -> Result<(Vec<usize>, Option<DType>, Option<Tensor>)> {
+    if let Some(tensor) = read_whole(text, &Budget::default())? {
+        let (shape, dtype) = (tensor.shape().to_vec(), tensor.dtype());
+        return Ok((shape, Some(dtype), (tensor.numel() <= most).then_some(tensor)));
+    }
     let (file, name) = io::locate(Path::new(text));
     let container = io::open(file)?;
-    let index = container.find(name)?;
-    Ok(container.entries()[index].clone())
-}
-
-/// The array that an argument names.
-pub(crate) fn load(text: &str) -> Result<Tensor> {
-    io::load(text)
+    let entry = &container.entries()[container.find(name)?];
+    let is_small = entry.shape().iter().product::<usize>() <= most;
+    let tensor = is_small.then(|| io::load(text)).transpose()?;
+    Ok((entry.shape().to_vec(), entry.dtype(), tensor))
 }
 
 /// The array that an argument names, memory-mapped.
 #[allow(unsafe_code)]
-pub(crate) fn map(text: &str) -> Result<Tensor> {
+pub(crate) fn map(text: &str) -> zerostride::Result<Tensor> {
     // SAFETY: this program writes to no existing file: results appear under new names. It cannot check that
     // no other program changes the file meanwhile; the help of `--mmap` says that none must, and the user has
     // chosen it.

@@ -17,6 +17,7 @@ mod interrupt;
 mod policy;
 mod report;
 mod shape_text;
+mod table;
 mod terminal;
 mod threads;
 mod value_text;

@@ -19,6 +19,8 @@ pub(crate) struct ShapeText {
 pub(crate) enum Sizes {
     /// The sizes.
     Given(Vec<usize>),
+    /// Sizes of which some are names, as in `n,1`.
+    Symbolic(Vec<String>),
     /// An array in a file, whose header has them.
     File(String),
     /// Values, which start at this byte of the argument.
@@ -45,7 +47,7 @@ impl ShapeText {
         let sizes = match rest {
             file if names_file(file) => Sizes::File(file.to_owned()),
             values if is_values(values) => Sizes::Values(start),
-            rest => Sizes::Given(sizes(rest).map_err(|problem| problem.shifted(start))?),
+            rest => sizes(rest).map_err(|problem| problem.shifted(start))?,
         };
         Ok(ShapeText { name: name.map(str::to_owned), sizes })
     }
@@ -58,7 +60,7 @@ fn is_values(text: &str) -> bool {
     nested || text.contains(':')
 }
 
-fn sizes(text: &str) -> Result<Vec<usize>, Problem> {
+fn sizes(text: &str) -> Result<Sizes, Problem> {
     let all = Span::from(0..text.len());
     let help = "a shape is written as 5,1,4,1 or (5, 1, 4, 1), and () has no dimensions; values nest or have a dtype, \
                 as [[1, 2]] and 5:i64";
@@ -77,7 +79,7 @@ fn sizes(text: &str) -> Result<Vec<usize>, Problem> {
     };
     if inner.trim().is_empty() {
         return match brackets {
-            Some(_) => Ok(Vec::new()),
+            Some(_) => Ok(Sizes::Given(Vec::new())),
             None => Err(Problem::new("the shape is empty", all).help(help)),
         };
     }
@@ -85,16 +87,24 @@ fn sizes(text: &str) -> Result<Vec<usize>, Problem> {
     // As in Python, a comma may follow the last size: `(3,)`.
     let inner = inner.strip_suffix(',').unwrap_or(inner);
     let mut start = text.find(inner).unwrap_or_default();
-    let mut sizes = Vec::new();
+    let (mut sizes, mut texts, mut has_names) = (Vec::new(), Vec::new(), false);
     for piece in inner.split(',') {
         let size = piece.trim();
         let at = start + (piece.len() - piece.trim_start().len());
         let span = Span::from(at..at + size.len());
-        sizes.push(self::size(size).map_err(|message| Problem::new(message, span).help(help))?);
+        texts.push(size.to_owned());
+        if is_name(size) && !PYTHONS.contains(&size) {
+            has_names = true;
+        } else {
+            sizes.push(self::size(size).map_err(|message| Problem::new(message, span).help(help))?);
+        }
         start += piece.len() + 1;
     }
-    Ok(sizes)
+    Ok(if has_names { Sizes::Symbolic(texts) } else { Sizes::Given(sizes) })
 }
+
+/// Names that are no sizes.
+const PYTHONS: [&str; 3] = ["True", "False", "None"];
 
 fn size(text: &str) -> Result<usize, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -136,6 +146,8 @@ mod tests {
             let named = ShapeText::parse(&format!("x_1={text}")).unwrap();
             assert_eq!(named, ShapeText { name: Some("x_1".to_owned()), sizes: given });
         }
+        let symbolic = ShapeText::parse("x=(n, 1)").unwrap().sizes;
+        assert_eq!(symbolic, Sizes::Symbolic(vec!["n".to_owned(), "1".to_owned()]));
         let file = ShapeText::parse("w=m.safetensors:weight").unwrap();
         assert_eq!(file.sizes, Sizes::File("m.safetensors:weight".to_owned()));
         for (text, start) in [("[[1, 2]]", 0), ("x= [ [1], [2]]:f32", 2), ("n=5:i64", 2), ("[1, 2]:i64", 0)] {

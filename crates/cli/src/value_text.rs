@@ -6,11 +6,11 @@ use zerostride::DType;
 use crate::evaluate::{self, Bindings, Budget, Fault, Part, Value};
 use crate::expr::{self, Ast, Kind, Problem, Span};
 use crate::failure::{Failure, Report, Result, Status};
-use crate::file_text::names_file;
+use crate::file_text::{is_standard_input, names_file};
 use crate::shape_text::split_name;
 
 const ADVICE: &str = "a value is a number, a list such as [[1, 2, 3]], either with a :dtype, \
-                      or a file ending in .npy, .npz, .safetensors or .zarr, with :NAME for one of its arrays";
+                      or a file ending in .npy, .npz, .safetensors, .zarr or .csv, with :NAME for one of its arrays";
 
 /// A parsed `NAME=VALUE` argument.
 #[derive(Debug)]
@@ -40,6 +40,13 @@ impl<'a> Binding<'a> {
         };
         let source = if names_file(value) { Source::File(value) } else { Source::Written(start) };
         Ok(Binding { argument, name, source })
+    }
+}
+
+impl Binding<'_> {
+    /// Whether the value is that of standard input.
+    pub(crate) fn is_standard_input(&self) -> bool {
+        matches!(self.source, Source::File(text) if is_standard_input(text))
     }
 }
 
@@ -92,7 +99,7 @@ fn split_dtype(argument: &str, start: usize) -> Result<(&str, Option<DType>), Pr
     }
     let at = argument.len() - name.len();
     let span = Span::from(at..argument.len());
-    match name.trim().parse() {
+    match evaluate::dtype(name.trim()) {
         Ok(dtype) => Ok((value, Some(dtype))),
         Err(_) => {
             let problem = Problem::new(format!("unknown dtype `{}`", name.trim()), span);

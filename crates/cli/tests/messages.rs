@@ -80,7 +80,7 @@ fn colours_follow_the_option_and_the_environment() {
         let output = command.args(args).envs(variables.iter().copied()).output().unwrap();
         output.stdout.contains(&0x1b) || output.stderr.contains(&0x1b)
     };
-    for args in [&["explain", "3", "4"][..], &["eval", "x"], &["explain", "x"]] {
+    for args in [&["explain", "3", "4"][..], &["eval", "x"], &["explain", "5x3"]] {
         assert!(!styled(args, &[]));
         assert!(styled(&[args, &["--color", "always"]].concat(), &[]));
         assert!(styled(&[args, &["--color", "always"]].concat(), &[("NO_COLOR", "1")]));

@@ -1,18 +1,19 @@
 //! Owns `zs eval EXPR [NAME=VALUE]...`. It does not know the language (`expr/`) nor how an expression runs.
 
 use std::collections::HashSet;
-use std::io::Write;
-use std::path::Path;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use zerostride::io::{self, Compression, Format, Sink};
-use zerostride::{Error, Expr};
+use zerostride::io;
+use zerostride::stream::Passes;
+use zerostride::{Error, Expr, Plan};
 
-use super::output;
+use super::output::Target;
 use super::progress::Progress;
+use super::results::{self, Results};
 use super::summary::{self, Summary};
-use crate::args::{Compress, EvalArgs};
+use crate::args::EvalArgs;
 use crate::evaluate::{self, Bindings, Budget, Fault, Value};
 use crate::expr::{self, Ast, Kind, Problem};
 use crate::failure::{Failure, Report, Result, Status};
@@ -24,7 +25,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<ExitCode> {
     if let Err(Failure::Report(report)) = &done
         && (report.status, args.json) == (Status::Unknown, true)
     {
-        writeln!(terminal::stdout(), "{}", summary::json(None, args.output.as_deref(), None))?;
+        writeln!(terminal::stdout(), "{}", summary::json(None, &args.output, None))?;
     }
     done
 }
@@ -32,9 +33,9 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<ExitCode> {
 fn run(args: &EvalArgs) -> Result<ExitCode> {
     let source = &args.expression;
     // All that can be wrong with the command line is checked before a file is read.
-    check_output(args)?;
+    args.output.iter().try_for_each(|path| Target::check(path, args, None))?;
     refuse_option(source)?;
-    let ast = expr::parse(source).map_err(|problem| Report::in_text(problem, source))?;
+    let (ast, comma) = expr::parse_results(source).map_err(|problem| Report::in_text(problem, source))?;
     let bindings = parse_bindings(&args.bindings)?;
     warn_unused(&ast, &bindings)?;
     interrupt::watch();
@@ -48,55 +49,71 @@ fn run(args: &EvalArgs) -> Result<ExitCode> {
     }
     let result = evaluate::evaluate(&ast, &values, &budget).map_err(|fault| fault.report(source))?;
     let span = result.span;
-    let expression = result.tensor().map_err(|fault| fault.report(source))?;
-    // The expression holds the tensors; these references would only keep them alive.
+    let results = Results::of(result, comma.is_some(), &ast, source).map_err(|fault| fault.report(source))?;
+    // The expressions hold the tensors; these references would only keep them alive.
     drop(values);
-    compute(args, &expression, &budget, &|error| Fault::engine(error, span).report(source).into())
+    let (found, outputs) = (results.exprs.len(), args.output.len());
+    if outputs > 0 && outputs != found {
+        let results = if found == 1 { "1 result".to_owned() } else { format!("{found} results") };
+        return Err(Report::usage(format!("there are {results}, and {outputs} outputs"))
+            .help("-o stands once for each result, as in: zs eval 'x.mean(0), x.std(0)' x=x.npy -o mean.npy -o std.npy")
+            .into());
+    }
+    compute(args, &results, &budget, &|error| Fault::engine(error, span).report(source).into())
 }
 
 /// Plans, checks the memory, runs, prints or writes. `refused` makes a report of an error in the expression.
 fn compute(
     args: &EvalArgs,
-    expression: &Expr,
+    results: &Results,
     budget: &Budget,
     refused: &dyn Fn(Error) -> Failure,
 ) -> Result<ExitCode> {
-    let plan = expression.plan().map_err(refused)?;
+    let exprs = &results.exprs[..];
+    let plan = Plan::of(exprs).map_err(refused)?;
     // Errors of files and memory are not mistakes in the text.
     let failed = |error| match &error {
         Error::Memory { needed, limit, reason } => too_little(*needed, *limit, reason, budget).into(),
+        Error::Io(file) if is_closed(file) => Failure::BrokenPipe,
         Error::Io(_) | Error::Interrupted => Failure::from(error),
         _ => refused(error),
     };
     // Files are read and written in pieces; an evaluation without any runs in memory.
-    let passes = match &args.output {
-        Some(_) => Some(expression.passes(budget.left()).map_err(failed)?),
-        None if expression.has_inputs() => Some(expression.passes_in_memory(budget.left()).map_err(failed)?),
-        None => None,
+    let has_inputs = exprs.iter().any(Expr::has_inputs);
+    let passes = match &args.output[..] {
+        [] if has_inputs => Some(Passes::of_in_memory(exprs, budget.left()).map_err(failed)?),
+        [] => None,
+        _ => Some(Passes::of(exprs, budget.left()).map_err(failed)?),
     };
-    let summary = Summary::new(&plan, passes.as_ref(), budget);
+    let arrays = exprs.iter().map(|expr| Ok((expr.dtype()?, expr.shape()?)));
+    let arrays = arrays.collect::<zerostride::Result<Vec<_>>>().map_err(refused)?;
+    let summary = Summary::new(&arrays, &plan, passes.as_ref(), budget);
     if passes.is_none() {
         budget.take(summary.memory - budget.taken()).map_err(Report::usage)?;
     }
-    if let Some(path) = &args.output {
-        Sink::check(path, args.force, Some((plan.dtype(), &plan.shape()[..])))?;
+    for (path, array) in args.output.iter().zip(&arrays) {
+        Target::check(path, args, Some(*array))?;
     }
     if args.plan {
         writeln!(anstream::stderr().lock(), "{plan}")?;
-        if let Some(passes) = passes.as_ref().filter(|_| expression.has_inputs()) {
+        if let Some(passes) = passes.as_ref().filter(|_| has_inputs) {
             writeln!(anstream::stderr().lock(), "{passes}")?;
         }
     }
     if args.dry_run {
-        zerostride::policy::check(expression).map_err(refused)?;
+        exprs.iter().try_for_each(zerostride::policy::check).map_err(refused)?;
         let mut out = terminal::stdout();
         if args.json {
-            writeln!(out, "{}", summary::json(Some(&summary), args.output.as_deref(), None))?;
+            writeln!(out, "{}", summary::json(Some(&summary), &args.output, None))?;
             return Ok(ExitCode::SUCCESS);
         }
-        let result = bytes::show(plan.output_bytes() as u64);
-        writeln!(out, "{} {:?}, {result}", plan.dtype(), &plan.shape()[..])?;
-        if expression.has_inputs() || summary.read > 0 {
+        for (name, (dtype, shape)) in results.names.iter().zip(&arrays) {
+            let label = if name.is_empty() { String::new() } else { format!("{name}: ") };
+            let bytes =
+                shape.iter().fold(dtype.item_size() as u64, |bytes, &size| bytes.saturating_mul(size as u64));
+            writeln!(out, "{label}{dtype} {shape:?}, {}", bytes::show(bytes))?;
+        }
+        if has_inputs || summary.read > 0 {
             let [read, memory] = [summary.read, summary.memory].map(bytes::show);
             let times =
                 if summary.passes == 1 { "1 pass".to_owned() } else { format!("{} passes", summary.passes) };
@@ -107,31 +124,39 @@ fn compute(
     let started = Instant::now();
     let mut progress = Progress::new(args.quiet);
     let mut tell = |piece| progress.tell(piece);
-    let (Some(path), Some(passes)) = (&args.output, &passes) else {
-        let result = match &passes {
-            Some(passes) => interrupt::in_order(|| passes.run(Some(&mut tell))),
-            None => plan.run(),
+    let (Some(passes), false) = (&passes, args.output.is_empty()) else {
+        let tensors = match &passes {
+            Some(passes) => interrupt::in_order(|| passes.run_all(Some(&mut tell))),
+            None => plan.run_all(),
         };
         progress.clear();
-        writeln!(terminal::stdout(), "{}", result.map_err(failed)?)?;
+        let (tensors, mut out) = (tensors.map_err(failed)?, terminal::stdout());
+        match args.json {
+            true => results::print_json(&results.names, &tensors, &mut out)?,
+            false => results::print(&results.names, &tensors, &mut out)?,
+        }
         return Ok(ExitCode::SUCCESS);
     };
-    let compression = match args.compress {
-        Compress::None => Compression::None,
-        Compress::Gzip => Compression::Gzip,
-        Compress::Zstd => Compression::Zstd,
-    };
+    let mut targets = Vec::new();
     let done = interrupt::in_order(|| {
-        let sink = if args.force { Sink::create(path)? } else { Sink::create_new(path)? };
-        passes.run_to(&mut sink.compress(compression), Some(&mut tell))
+        for path in &args.output {
+            targets.push(Target::open(path, args)?);
+        }
+        passes.run_all_to(&mut targets.iter_mut().map(Target::output).collect::<Vec<_>>(), Some(&mut tell))
     });
     progress.clear();
     done.map_err(failed)?;
+    targets.into_iter().try_for_each(|target| target.finish(args.force))?;
     if args.json {
-        let line = summary::json(Some(&summary), Some(path), Some(started.elapsed()));
+        let line = summary::json(Some(&summary), &args.output, Some(started.elapsed()));
         writeln!(terminal::stdout(), "{line}")?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether an output's reader has closed it.
+fn is_closed(error: &io::FileError) -> bool {
+    matches!(error.problem(), io::Problem::Io { source, .. } if source.kind() == ErrorKind::BrokenPipe)
 }
 
 /// The report of a limit that is too low, with what is reserved already.
@@ -153,30 +178,6 @@ fn writes(ast: &Ast) -> bool {
         .any(|node| matches!(&node.kind, Kind::Call(call) if evaluate::is_in_place(&call.function.text)))
 }
 
-/// Checks the output before any file is read.
-fn check_output(args: &EvalArgs) -> Result {
-    match &args.output {
-        None if args.json && !args.dry_run => {
-            Err(Report::usage("--json sums up what is written to a file; add -o FILE, or --dry-run").into())
-        }
-        None => Ok(()),
-        Some(path) => {
-            check_ending(path)?;
-            output::keep_what_is_there(path, args.force)?;
-            Ok(Sink::check(path, args.force, None)?)
-        }
-    }
-}
-
-fn check_ending(path: &Path) -> Result {
-    match Format::from_path(path) {
-        Some(_) => Ok(()),
-        None => Err(Report::usage(format!("{}: the ending says no known format", path.display()))
-            .help("results are written to .npy, .npz, .safetensors or .zarr")
-            .into()),
-    }
-}
-
 /// Reports a misspelt option, which looks like an expression that begins with a minus.
 fn refuse_option(source: &str) -> Result {
     match source.strip_prefix("--") {
@@ -196,6 +197,9 @@ fn parse_bindings(arguments: &[String]) -> Result<Vec<Binding<'_>>> {
         Some(Binding { name, argument, .. }) => {
             let problem = Problem::new(format!("`{name}` has a value already"), (0..name.len()).into());
             Err(Report::in_text(problem, argument).into())
+        }
+        None if bindings.iter().filter(|binding| binding.is_standard_input()).count() > 1 => {
+            Err(Report::usage("standard input can be read once, and several names are `-`").into())
         }
         None => Ok(bindings),
     }
@@ -221,6 +225,9 @@ fn load(binding: &Binding<'_>, budget: &Budget, args: &EvalArgs, writes: bool) -
         Source::File(text) => text,
         Source::Written(start) => return value_text::written(binding.argument, start, budget),
     };
+    if let Some(tensor) = file_text::read_whole(text, budget)? {
+        return Ok(tensor.into());
+    }
     if args.mmap {
         return Ok(file_text::map(text)?.into());
     }

@@ -9,7 +9,7 @@ use zerostride_explain::{DRAWN_ELEMENTS, Explanation, Operand, Options, Page};
 use zerostride_ops::{Class, Default, Kind};
 use zerostride_shape::broadcast_shape;
 
-use super::output;
+use super::{output, symbolic};
 use crate::args::{ExplainArgs, Format};
 use crate::elements::elements;
 use crate::evaluate::{Budget, Value, refused};
@@ -30,6 +30,15 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode> {
         output::keep_what_is_there(path, args.force)?;
     }
     let lang = args.lang.unwrap_or_else(terminal::lang);
+    if let Some(operands) = symbolic(&args.shapes)? {
+        if format != Format::Text {
+            return Err(
+                Report::usage("sizes that are names are explained in text alone; give numbers").into()
+            );
+        }
+        write(&symbolic::text(&operands)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let op = args.op.as_deref().map(|name| operation(name, args.shapes.len())).transpose()?;
     let given = match read(args, op) {
         // A program that reads JSON gets errors as JSON, too.
@@ -54,6 +63,30 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode> {
         Some(_) => Status::Mismatch.into(),
         None => ExitCode::SUCCESS,
     })
+}
+
+/// The operands, if a size of them is a name.
+fn symbolic(texts: &[String]) -> Result<Option<Vec<symbolic::Operand>>> {
+    let parse =
+        |text: &String| ShapeText::parse(text).map_err(|problem| Report::in_text(problem, text).into());
+    let parsed = texts.iter().map(parse).collect::<Result<Vec<_>>>()?;
+    if !parsed.iter().any(|shape| matches!(shape.sizes, Sizes::Symbolic(_))) {
+        return Ok(None);
+    }
+    let operand = |(number, ShapeText { name, sizes }): (usize, ShapeText)| {
+        let numbers = |sizes: &[usize]| sizes.iter().map(usize::to_string).collect();
+        let sizes = match sizes {
+            Sizes::Symbolic(sizes) => sizes,
+            Sizes::Given(sizes) => numbers(&sizes),
+            Sizes::File(file) => numbers(&file_text::look(&file, 0)?.0),
+            Sizes::Values(_) => {
+                return Err(Report::usage("values do not go with sizes that are names; give a shape").into());
+            }
+        };
+        let letter = || char::from(b'a' + (number % 26) as u8).to_string();
+        Ok(symbolic::Operand { name: name.unwrap_or_else(letter), sizes })
+    };
+    parsed.into_iter().enumerate().map(operand).collect::<Result<_>>().map(Some)
 }
 
 const ENDINGS: [(&str, Format); 4] =
@@ -123,11 +156,10 @@ impl Given {
             ShapeText::parse(text).map_err(|problem| Report::in_text(problem, text))?;
         let (operand, tensor) = match sizes {
             Sizes::Given(sizes) => (Operand::new(&sizes), None),
+            Sizes::Symbolic(_) => unreachable!("shapes with names were explained before"),
             Sizes::File(file) => {
-                let entry = file_text::entry(&file)?;
-                let is_small = entry.shape().iter().product::<usize>() <= DRAWN_ELEMENTS;
-                let tensor = is_small.then(|| file_text::load(&file)).transpose()?;
-                (Operand { dtype: entry.dtype(), ..Operand::new(entry.shape()) }, tensor)
+                let (shape, dtype, tensor) = file_text::look(&file, DRAWN_ELEMENTS)?;
+                (Operand { dtype, ..Operand::new(&shape) }, tensor)
             }
             Sizes::Values(start) => {
                 let tensor = match value_text::written(text, start, &Budget::default())? {

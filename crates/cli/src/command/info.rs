@@ -1,9 +1,10 @@
 //! Owns `zs info [FILE]...`. It does not know formats (the engine's `io`).
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use serde_json::{Value, json};
 use zerostride::io::{self, Entry, Printable};
 
 use crate::args::InfoArgs;
@@ -15,6 +16,9 @@ pub(crate) fn info(args: &InfoArgs) -> Result<ExitCode> {
     let mut out = terminal::stdout();
     if args.files.is_empty() {
         out.write_all(zerostride::show_config().as_bytes())?;
+    }
+    if args.json {
+        return json_of(&args.files);
     }
     for path in &args.files {
         match describe(path) {
@@ -28,6 +32,42 @@ pub(crate) fn info(args: &InfoArgs) -> Result<ExitCode> {
         }
     }
     Ok(status)
+}
+
+/// A line about all files; one that cannot be read has an error instead of arrays.
+fn json_of(paths: &[PathBuf]) -> Result<ExitCode> {
+    let mut status = ExitCode::SUCCESS;
+    let mut files = Vec::new();
+    for path in paths {
+        let (mut format, mut arrays, mut error) = (Value::Null, Value::Null, Value::Null);
+        match io::open(path) {
+            Ok(container) => {
+                format = container.format().to_string().trim_start_matches('.').into();
+                arrays = container.entries().iter().filter(|entry| entry.is_array()).map(array).collect();
+            }
+            Err(refusal) => {
+                error = refusal.to_string().into();
+                status = Status::Usage.into();
+            }
+        }
+        files.push(
+            json!({"path": path.to_string_lossy(), "format": format, "arrays": arrays, "error": error}),
+        );
+    }
+    writeln!(terminal::stdout(), "{}", json!({"version": 1, "files": files}))?;
+    Ok(status)
+}
+
+fn array(entry: &Entry) -> Value {
+    json!({
+        "name": entry.name(),
+        "dtype": entry.dtype_name(),
+        "shape": entry.is_described().then(|| entry.shape()),
+        "bytes": entry.bytes(),
+        "big_endian": entry.is_big_endian(),
+        "fortran_order": entry.is_fortran(),
+        "error": entry.refusal(),
+    })
 }
 
 /// The file and its arrays, in columns.

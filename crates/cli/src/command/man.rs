@@ -25,6 +25,19 @@ pub(crate) fn man(args: &PageArgs) -> Result<ExitCode> {
     };
     let mut text = Vec::new();
     clap_mangen::Man::new(page.clone()).title(title).render(&mut text)?;
+    if let Some(examples) = page.get_before_help() {
+        text.extend(section(&examples.to_string()).into_bytes());
+    }
     terminal::stdout().write_all(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The section with the examples that the help begins with.
+fn section(examples: &str) -> String {
+    let mut section = ".SH EXAMPLES\n.nf\n".to_owned();
+    for line in examples.lines().filter_map(|line| line.strip_prefix("  ")) {
+        section += &line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
+        section.push('\n');
+    }
+    section + ".fi\n"
 }

@@ -9,7 +9,9 @@ mod info;
 mod man;
 mod output;
 mod progress;
+mod results;
 mod summary;
+mod symbolic;
 mod tour;
 
 pub(crate) use completions::completions;

@@ -1,19 +1,19 @@
 //! Owns the output of `zs eval --json`: one stable line about an evaluation, for programs. It does not know
 //! how it ran.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use zerostride::stream::Passes;
-use zerostride::{DType, Plan, Shape};
+use zerostride::{DType, Plan};
 
 use crate::evaluate::Budget;
 
 /// The result of an evaluation, what it reads and how much memory it needs.
 pub(super) struct Summary {
-    dtype: DType,
-    shape: Shape,
+    /// The dtype and shape of each result.
+    arrays: Vec<(DType, Vec<usize>)>,
     written: u64,
     pub(super) read: u64,
     pub(super) passes: usize,
@@ -23,12 +23,16 @@ pub(super) struct Summary {
 impl Summary {
     /// The summary of passes over files, or of a plan that runs in memory. `before` is what was reserved and
     /// read before.
-    pub(super) fn new(plan: &Plan, passes: Option<&Passes>, before: &Budget) -> Summary {
+    pub(super) fn new(
+        arrays: &[(DType, &[usize])],
+        plan: &Plan,
+        passes: Option<&Passes>,
+        before: &Budget,
+    ) -> Summary {
         let in_memory = || (plan.output_bytes() as u64).saturating_add(plan.scratch_bytes() as u64);
         let memory = passes.map_or_else(in_memory, Passes::memory);
         Summary {
-            dtype: plan.dtype(),
-            shape: plan.shape().clone(),
+            arrays: arrays.iter().map(|(dtype, shape)| (*dtype, shape.to_vec())).collect(),
             written: plan.output_bytes() as u64,
             read: passes.map_or(0, Passes::bytes_read).saturating_add(before.read()),
             passes: passes.map_or(1, Passes::len),
@@ -37,13 +41,20 @@ impl Summary {
     }
 }
 
-/// The line. `summary` is `None` if a dry run could not determine one, `elapsed` if nothing has run.
-pub(super) fn json(summary: Option<&Summary>, output: Option<&Path>, elapsed: Option<Duration>) -> String {
+/// The line. `summary` is `None` if a dry run could not determine one, `elapsed` if nothing has run. Of
+/// several results `dtype`, `shape` and `output` are lists.
+pub(super) fn json(summary: Option<&Summary>, outputs: &[PathBuf], elapsed: Option<Duration>) -> String {
+    let arrays = summary.map_or(&[][..], |summary| &summary.arrays);
+    let listed = |values: Vec<Value>| match values.len() {
+        0 => Value::Null,
+        1 => values.into_iter().next().unwrap_or_default(),
+        _ => Value::Array(values),
+    };
     json!({
         "version": 1,
-        "dtype": summary.map(|summary| summary.dtype.name()),
-        "shape": summary.map(|summary| &summary.shape[..]),
-        "output": output.map(|path| path.to_string_lossy()),
+        "dtype": listed(arrays.iter().map(|(dtype, _)| json!(dtype.name())).collect()),
+        "shape": listed(arrays.iter().map(|(_, shape)| json!(shape)).collect()),
+        "output": listed(outputs.iter().map(|path| json!(path.to_string_lossy())).collect()),
         "bytes_written": summary.map(|summary| summary.written),
         "bytes_read": summary.map(|summary| summary.read),
         "passes": summary.map(|summary| summary.passes),

@@ -1,11 +1,11 @@
 //! Owns the arguments of a call: how they are written, and how they are bound to a function's parameters. It
 //! does not know what a function does.
 
-use zerostride::{Argument, DType, Expr, Outcome, Scalar, Tensor};
-use zerostride_ops::{self as ops, Kind, Misfit, Signature, UnknownDType};
+use zerostride::{Argument, DType, Dims, Expr, Outcome, Scalar, Tensor, keepdim};
+use zerostride_ops::{self as ops, Kind, Misfit, Signature};
 
 use super::value::{Part, Value};
-use super::{Budget, Fault, dry, evaluated, stand_in};
+use super::{Budget, Fault, dry, evaluated, names, stand_in};
 use crate::expr::{Name, Problem, Span};
 
 /// The arguments as written; the receiver of a method comes first.
@@ -70,7 +70,7 @@ impl Part {
         match &self.value {
             Value::DType(dtype) => Ok(*dtype),
             Value::Word(word) => {
-                word.parse().map_err(|error: UnknownDType| Problem::new(error.to_string(), self.span).into())
+                names::dtype(word).map_err(|error| Problem::new(error.to_string(), self.span).into())
             }
             _ => Err(self.unwanted("a dtype, such as 'f32'")),
         }
@@ -212,6 +212,11 @@ impl<'a> Bound<'a> {
         Fault::engine(error, self.span)
     }
 
+    /// Arguments that do not go together.
+    pub(super) fn misused_here(&self, what: &str) -> Fault {
+        self.misused(self.span, what)
+    }
+
     fn misused(&self, span: Span, what: &str) -> Fault {
         let usage = format!("it is called as {}({})", self.function, self.parameters);
         Problem::new(format!("{}(): {what}", self.function), span).help(usage).into()
@@ -240,6 +245,52 @@ impl<'a> Bound<'a> {
     /// A quoted word.
     pub(super) fn word(&mut self, name: &str) -> Result<String, Fault> {
         let part = self.required(name)?;
+        self.quoted(part)
+    }
+
+    /// The elements of an argument that must be given.
+    pub(super) fn elements(&mut self, name: &str) -> Result<Tensor, Fault> {
+        let part = self.required(name)?;
+        self.computed(part)
+    }
+
+    /// `*tensors`: their elements.
+    pub(super) fn rest_elements(&mut self) -> Result<Vec<Tensor>, Fault> {
+        std::mem::take(&mut self.rest).into_iter().map(|part| self.computed(part)).collect()
+    }
+
+    /// `True` or `False`; `False` if it is missing.
+    pub(super) fn flag(&mut self, name: &str) -> Result<bool, Fault> {
+        self.optional(name).map_or(Ok(false), |part| part.flag())
+    }
+
+    /// The dimensions of a reduction, `dim` and `keepdim`.
+    pub(super) fn dims(&mut self) -> Result<Dims, Fault> {
+        let dims = match self.optional("dim") {
+            Some(part) => Dims::from(&part.integers()?[..]),
+            None => Dims::from(..),
+        };
+        self.kept(dims)
+    }
+
+    /// Dimensions with `keepdim`.
+    pub(super) fn kept(&mut self, dims: Dims) -> Result<Dims, Fault> {
+        Ok(if self.flag("keepdim")? { keepdim(dims) } else { dims })
+    }
+
+    /// Several results.
+    pub(super) fn several(&self, results: impl IntoIterator<Item = Expr>) -> Value {
+        let part = |expr: Expr| Part { value: expr.into(), span: self.span };
+        Value::Sequence(results.into_iter().map(part).collect())
+    }
+
+    /// Several results that are parts of tensors.
+    pub(super) fn parts(&self, parts: zerostride::Result<Vec<Tensor>>) -> Result<Value, Fault> {
+        Ok(self.several(parts.map_err(|error| self.fault(error))?.into_iter().map(Expr::from)))
+    }
+
+    /// The word that a part is.
+    pub(super) fn quoted(&self, part: Part) -> Result<String, Fault> {
         match part.value {
             Value::Word(word) => Ok(word),
             _ => Err(part.unwanted("a quoted word")),

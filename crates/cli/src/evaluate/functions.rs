@@ -1,13 +1,13 @@
-//! Owns the functions: those of the engine's table, and those that only the shell has, which create tensors
-//! or take words. Each of these is one row: its name, its parameters, its body. It does not know operations
-//! (`operation.rs`).
+//! Owns the functions: those of the engine's table, and those of the shell, which create tensors, take words
+//! or have several forms or results. Each of these is one row: its name, its parameters, its body. It does
+//! not know operations (`operation.rs`).
 
-use zerostride::{Category, DType, Expr, Scalar, Tensor, call_function};
+use zerostride::{Category, DType, Expr, Op, Scalar, Tensor, call_function};
 use zerostride_ops::{self as ops, Signature};
 
 use super::arguments::{Bound, Given};
 use super::value::{Part, Value};
-use super::{Budget, Fault};
+use super::{Budget, Fault, statistics};
 
 /// One function.
 #[derive(Clone, Copy)]
@@ -17,7 +17,7 @@ pub(super) enum Function {
     Own(&'static Own),
 }
 
-/// A function that only the shell has.
+/// A function of the shell.
 pub(super) struct Own {
     name: &'static str,
     /// Written as `input, dim=None, *size`.
@@ -38,6 +38,12 @@ pub(super) fn find(name: &str) -> Option<Function> {
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let rows = ops::Function::ALL.iter().flat_map(|function| function.info().names).copied();
     rows.chain(FUNCTIONS.iter().map(|function| function.name))
+}
+
+/// The parameters of a function of the shell.
+#[cfg(test)]
+pub(super) fn parameters(name: &str) -> Option<&'static str> {
+    FUNCTIONS.iter().find(|function| function.name == name).map(|function| function.parameters)
 }
 
 impl Function {
@@ -78,13 +84,76 @@ functions! {
     "linspace" "start, end, steps" |a| linspace(a)?;
     "eye" "n, dtype=None" |a| eye(a)?;
     "rand" "*size, seed=0" |a| rand(a)?;
+    "empty" "*size, dtype=None" |a| full(a, Scalar::Int(0))?;
+    "zeros_like" "input, dtype=None" |a| like(a, Some(Scalar::Int(0)))?;
+    "ones_like" "input, dtype=None" |a| like(a, Some(Scalar::Int(1)))?;
+    "empty_like" "input, dtype=None" |a| like(a, Some(Scalar::Int(0)))?;
+    "full_like" "input, fill_value, dtype=None" |a| like(a, None)?;
 
     // Conversions and copies.
     "to" "input, dtype" |a| to_dtype(a)?;
     "astype" "input, dtype" |a| to_dtype(a)?;
+    "float" "input" |a| a.required("input")?.converted(DType::F32)?;
+    "double" "input" |a| a.required("input")?.converted(DType::F64)?;
+    "half" "input" |a| a.required("input")?.converted(DType::F16)?;
+    "bfloat16" "input" |a| a.required("input")?.converted(DType::BF16)?;
+    "int" "input" |a| a.required("input")?.converted(DType::I32)?;
+    "long" "input" |a| a.required("input")?.converted(DType::I64)?;
+    "bool" "input" |a| a.required("input")?.converted(DType::Bool)?;
     "contiguous" "input" |a| a.tensor("input")?;
+    "clone" "input" |a| a.tensor("input")?;
+    "ravel" "input" |a| a.tensor("input")?.reshape(&[-1]);
+
+    // Statistics and comparisons.
+    "max" "input, dim=None, keepdim=False, *, other=None" |a| {
+        statistics::extreme(a, |x, y| x.maximum(y), |x, dims| x.amax(dims), |x, dims| x.argmax(dims))?
+    };
+    "min" "input, dim=None, keepdim=False, *, other=None" |a| {
+        statistics::extreme(a, |x, y| x.minimum(y), |x, dims| x.amin(dims), |x, dims| x.argmin(dims))?
+    };
+    "aminmax" "input, *, dim=None, keepdim=False" |a| statistics::aminmax(a)?;
+    "median" "input, dim=None, keepdim=False" |a| statistics::middle(a, Tensor::median, Tensor::median_along)?;
+    "nanmedian" "input, dim=None, keepdim=False" |a| statistics::middle(a, Tensor::nanmedian, Tensor::nanmedian_along)?;
+    "kthvalue" "input, k, dim=-1, keepdim=False" |a| statistics::kthvalue(a)?;
+    "quantile" "input, q, dim=None, keepdim=False, *, interpolation='linear'" |a| statistics::quantile(a, Tensor::quantile)?;
+    "nanquantile" "input, q, dim=None, keepdim=False, *, interpolation='linear'" |a| {
+        statistics::quantile(a, Tensor::nanquantile)?
+    };
+    "var_mean" "input, dim=None, unbiased=None, keepdim=False, *, correction=1" |a| statistics::with_mean(a, Op::Var)?;
+    "std_mean" "input, dim=None, unbiased=None, keepdim=False, *, correction=1" |a| statistics::with_mean(a, Op::Std)?;
+    "equal" "input, other" |a| statistics::equal(a)?;
+    "allclose" "input, other, rtol=1e-05, atol=1e-08, equal_nan=False" |a| statistics::allclose(a)?;
+    "clip" "input, min=None, max=None" |a| statistics::clip(a)?;
+    "frexp" "input" |a| {
+        let input = a.tensor("input")?;
+        a.several([input.frexp_mantissa(), input.frexp_exponent()])
+    };
+    "isin" "elements, test_elements, *, invert=False" |a| {
+        let (x, among) = (a.tensor("elements")?, a.tensor("test_elements")?);
+        let found = x.unsqueeze(-1).eq(among.reshape(&[-1])).any(-1);
+        if a.flag("invert")? { found.logical_not() } else { found }
+    };
+    "bucketize" "input, boundaries, *, right=False" |a| statistics::bucketize(a)?;
+
+    // Parts, and several tensors.
+    "split" "tensor, split_size_or_sections, dim=0" |a| statistics::split(a)?;
+    "chunk" "input, chunks, dim=0" |a| statistics::chunk(a)?;
+    "unbind" "input, dim=0" |a| statistics::unbind(a)?;
+    "meshgrid" "*tensors, indexing='ij'" |a| statistics::meshgrid(a)?;
+    "broadcast_tensors" "*tensors" |a| statistics::broadcast_tensors(a)?;
+
+    // Copies to which elements are written.
+    "scatter" "input, dim, index, src=None, *, value=None, reduce=None" |a| statistics::scatter(a, Tensor::scatter_)?;
+    "scatter_add" "input, dim, index, src" |a| statistics::scatter(a, Tensor::scatter_add_)?;
+    "index_add" "input, dim, index, source, *, alpha=1" |a| statistics::index_add(a)?;
+    "index_put" "input, indices, values, accumulate=False" |a| statistics::index_put(a)?;
+    "masked_scatter" "input, mask, source" |a| statistics::masked_scatter(a)?;
 
     // Products and sums.
+    "mm" "input, mat2" |a| statistics::product(a, "mat2", [2, 2])?;
+    "bmm" "input, mat2" |a| statistics::product(a, "mat2", [3, 3])?;
+    "mv" "input, vec" |a| statistics::product(a, "vec", [2, 1])?;
+    "dot" "input, tensor" |a| statistics::product(a, "tensor", [1, 1])?;
     "einsum" "equation, *operands" |a| {
         let equation = a.word("equation")?;
         zerostride::einsum(&equation, a.tensors()?)
@@ -110,6 +179,16 @@ fn full_of(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
     let shape = size.counts()?;
     let number = number(a, "fill_value")?;
     let dtype = a.dtype("dtype")?.unwrap_or(number.dtype());
+    a.create(&shape, dtype, || Tensor::full(&shape, number, dtype))
+}
+
+/// A tensor of one number and of another tensor's shape and dtype; without a number, of `fill_value`.
+fn like(a: &mut Bound<'_>, number: Option<Scalar>) -> Result<Tensor, Fault> {
+    let input = a.tensor("input")?;
+    let engine = |error| a.fault(error);
+    let (shape, own) = (input.shape().map_err(engine)?.to_vec(), input.dtype().map_err(engine)?);
+    let number = number.map_or_else(|| self::number(a, "fill_value"), Ok)?;
+    let dtype = a.dtype("dtype")?.unwrap_or(own);
     a.create(&shape, dtype, || Tensor::full(&shape, number, dtype))
 }
 

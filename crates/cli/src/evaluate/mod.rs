@@ -15,6 +15,7 @@ mod index;
 mod names;
 mod number;
 mod operation;
+mod statistics;
 mod value;
 
 use std::collections::HashMap;
@@ -25,7 +26,7 @@ use zerostride::{Expr, Op, Scalar, Tensor};
 pub(crate) use budget::Budget;
 pub(crate) use dry::stand_in;
 pub(crate) use fault::{Fault, operand_name, refused};
-pub(crate) use names::{closest_dtype, closest_operation};
+pub(crate) use names::{closest_dtype, closest_operation, dtype};
 pub(crate) use value::{Part, Value};
 
 use crate::expr::{Ast, Binary, Call, Item, Kind, Name, Node, NodeId, Problem, Span};
@@ -60,7 +61,7 @@ pub(crate) fn evaluate(ast: &Ast, bindings: &Bindings, budget: &Budget) -> Resul
 fn constant(name: &str) -> Option<Value> {
     let number = CONSTANTS.iter().find(|(constant, _)| *constant == name);
     let number = number.map(|(_, number)| Value::Number(Scalar::Float(*number)));
-    number.or_else(|| name.parse().ok().map(Value::DType))
+    number.or_else(|| dtype(name).ok().map(Value::DType))
 }
 
 /// Whether a name has a meaning even if the user has not bound it.

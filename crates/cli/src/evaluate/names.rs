@@ -2,36 +2,52 @@
 //! mean.
 
 use zerostride::{DType, Op};
+use zerostride_ops::UnknownDType;
 
 use super::{Bindings, CONSTANTS, functions};
 use crate::expr::{Problem, Span};
 
 /// Names in other libraries, and the equivalent here.
 #[rustfmt::skip]
-const ELSEWHERE: [(&str, &str); 19] = [
-    ("max", "write amax(x, dim) over dimensions, maximum(a, b) of two tensors"),
-    ("min", "write amin(x, dim) over dimensions, minimum(a, b) of two tensors"),
+const ELSEWHERE: [(&str, &str); 6] = [
     ("average", "write mean(x, dim)"),
     ("power", "write pow(x, y), or x ** y"),
     ("mod", "write remainder(x, y), or x % y"),
-    ("clip", "write clamp(x, min, max)"),
     ("invert", "write bitwise_not(x), or ~x"),
     ("concatenate", "write cat([a, b], dim)"),
-    ("dot", "write matmul(a, b), or a @ b"),
-    ("mm", "write matmul(a, b), or a @ b"),
-    ("bmm", "write matmul(a, b), or a @ b"),
-    ("frexp", "write frexp_mantissa(x) and frexp_exponent(x)"),
-    ("float", "write x.to('f32')"),
-    ("double", "write x.to('f64')"),
-    ("half", "write x.to('f16')"),
-    ("int", "write x.to('i32')"),
-    ("long", "write x.to('i64')"),
-    ("bool", "write x.to('bool')"),
     ("randn", "write rand(3, 4, seed=1)"),
 ];
 
 /// The modules whose functions have no prefix here.
 const MODULES: [&str; 7] = ["torch", "np", "numpy", "zs", "zerostride", "math", "F"];
+
+/// The dtype of a name: ours, PyTorch's, or NumPy's code, as `f4` and `<i8`. Without a byte order `i8` and
+/// `u8` are ours, of 8 bits.
+pub(crate) fn dtype(name: &str) -> Result<DType, UnknownDType> {
+    name.parse().or_else(|unknown| {
+        let code = name.strip_prefix(['<', '>', '=', '|']).unwrap_or(name);
+        let known = CODES.iter().find(|(known, _)| *known == code);
+        known.map(|(_, dtype)| *dtype).ok_or(unknown)
+    })
+}
+
+/// NumPy's codes of dtypes: a kind, and a size in bytes.
+const CODES: [(&str, DType); 14] = [
+    ("b1", DType::Bool),
+    ("i1", DType::I8),
+    ("i2", DType::I16),
+    ("i4", DType::I32),
+    ("i8", DType::I64),
+    ("u1", DType::U8),
+    ("u2", DType::U16),
+    ("u4", DType::U32),
+    ("u8", DType::U64),
+    ("f2", DType::F16),
+    ("f4", DType::F32),
+    ("f8", DType::F64),
+    ("c8", DType::C64),
+    ("c16", DType::C128),
+];
 
 /// An unknown name.
 pub(super) fn unknown<'a>(name: &'a str, span: Span, bound: impl Iterator<Item = &'a str>) -> Problem {
@@ -116,4 +132,100 @@ fn closest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<
         .filter(|(distance, candidate)| *distance <= candidate.len().max(3) / 3)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    /// Functions of the Python package that an expression has no use for.
+    const PYTHONS: [&str; 22] = [
+        // Objects of Python and of other libraries.
+        "as_tensor",
+        "asarray",
+        "from_dlpack",
+        "from_numpy",
+        "unique_all",
+        // Answers that are no tensors.
+        "broadcast_shapes",
+        "can_cast",
+        "promote_types",
+        "result_type",
+        "finfo",
+        "iinfo",
+        // Functions of functions, commands of the shell, and the process.
+        "evaluate",
+        "explain",
+        "fuse",
+        "get_num_threads",
+        "grad",
+        "jvp",
+        "open",
+        "set_num_threads",
+        "show_config",
+        "value_and_grad",
+        "vjp",
+    ];
+
+    #[test]
+    fn the_shell_has_pythons_functions() {
+        let stubs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../python/python/zerostride/__init__.pyi");
+        let stubs = fs::read_to_string(stubs).unwrap();
+        let names = stubs.lines().filter_map(|line| line.strip_prefix("def ")?.split('(').next());
+        let names: Vec<&str> = names.filter(|name| !name.starts_with('_')).collect();
+        assert!(names.len() > 250, "{}", names.len());
+        let missing: Vec<_> =
+            names.iter().filter(|name| !is_function(name) && !PYTHONS.contains(name)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn pythons_functions_have_pythons_parameters() {
+        let rows =
+            fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../python/src/functions")).unwrap();
+        let mut compared = 0;
+        for row in rows {
+            for line in fs::read_to_string(row.unwrap().path()).unwrap().lines() {
+                let parts: Vec<&str> = line.split('"').collect();
+                let (["    both " | "    function ", name, " ", theirs, ..], Some(own)) =
+                    (&parts[..], parts.get(1).and_then(|name| functions::parameters(name)))
+                else {
+                    continue;
+                };
+                let names = |text: &str| -> Vec<String> {
+                    let name = |part: &str| part.split('=').next().unwrap_or_default().trim().to_owned();
+                    text.split(',').map(name).filter(|name| !name.is_empty() && name != "*").collect()
+                };
+                let theirs = names(theirs);
+                for parameter in names(own) {
+                    assert!(theirs.contains(&parameter), "{name}({own}): {parameter}");
+                }
+                compared += 1;
+            }
+        }
+        assert!(compared > 40, "{compared}");
+    }
+
+    #[test]
+    fn dtypes_have_numpys_codes() {
+        for (name, dtype) in [
+            ("f4", DType::F32),
+            ("<f8", DType::F64),
+            ("<i8", DType::I64),
+            ("i8", DType::I8),
+            ("|b1", DType::Bool),
+            (">c16", DType::C128),
+            ("float32", DType::F32),
+        ] {
+            assert_eq!(dtype_of(name), Some(dtype), "{name}");
+        }
+        assert_eq!((dtype_of("f3"), dtype_of("<f32")), (None, None));
+    }
+
+    fn dtype_of(name: &str) -> Option<DType> {
+        dtype(name).ok()
+    }
 }

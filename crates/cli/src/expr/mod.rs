@@ -9,5 +9,6 @@ mod parser;
 mod problem;
 
 pub use ast::{Argument, Ast, Binary, Call, Item, Kind, Name, Node, NodeId};
+pub(crate) use parser::parse_results;
 pub use parser::{MAX_NESTING, MAX_NODES, parse};
 pub use problem::{Problem, Span};

@@ -36,6 +36,17 @@ const COMPARISON: u8 = 1;
 /// # Ok::<(), zerostride_cli::expr::Problem>(())
 /// ```
 pub fn parse(source: &str) -> Result<Ast, Problem> {
+    match parse_results(source)? {
+        (ast, None) => Ok(ast),
+        (_, Some(comma)) => Err(Problem::new("expected an operator, found `,`", comma)),
+    }
+}
+
+/// As [`parse`], but several expressions separated by commas are a tuple of them; where the first comma is.
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn parse_results(source: &str) -> Result<(Ast, Option<Span>), Problem> {
     let mut lexer = Lexer::new(source);
     let next = lexer.next()?;
     if next.kind == TokenKind::End {
@@ -44,9 +55,19 @@ pub fn parse(source: &str) -> Result<Ast, Problem> {
         );
     }
     let mut parser = Parser { lexer, next, nesting: 0, nodes: Vec::new() };
-    parser.expression(0)?;
+    let first = parser.expression(0)?;
+    let comma = parser.at(",").then_some(parser.next.span);
+    if comma.is_some() {
+        let (mut items, mut span) = (vec![first.id], first.span);
+        while parser.eat(",")?.is_some() && parser.next.kind != TokenKind::End {
+            let item = parser.expression(0)?;
+            items.push(item.id);
+            span = span.to(item.span);
+        }
+        parser.push(Kind::Tuple(items), span)?;
+    }
     match parser.next.kind {
-        TokenKind::End => Ok(Ast { nodes: parser.nodes }),
+        TokenKind::End => Ok((Ast { nodes: parser.nodes }, comma)),
         _ => Err(parser.unexpected("an operator")),
     }
 }

@@ -64,7 +64,7 @@ impl Encoding {
             return Ok(());
         }
         let item = self.dtype.item_size();
-        let mut destination = FortranWalk::new(shape, item);
+        let mut destination = ElementWalk::new(shape, 0..shape.len(), item);
         let mut chunk = vec![0; CHUNK_BYTES.min(out.len())];
         let mut left = out.len();
         while left > 0 {
@@ -105,29 +105,27 @@ fn swap_units(size: usize, elements: &mut [u8]) {
     }
 }
 
-/// Yields the byte offsets of elements in a row-major array, in Fortran order.
-struct FortranWalk<'a> {
-    shape: &'a [usize],
-    strides: Vec<usize>,
+/// Yields the byte offsets of elements in a row-major array, in another order of its dimensions.
+pub(super) struct ElementWalk {
+    /// Size and stride of each dimension, the fastest first.
+    dims: Vec<(usize, usize)>,
     index: Vec<usize>,
     offset: usize,
 }
 
-impl<'a> FortranWalk<'a> {
-    /// `shape` has at least one element, so that no stride exceeds the byte count.
-    fn new(shape: &'a [usize], item: usize) -> FortranWalk<'a> {
-        let mut strides = vec![0; shape.len()];
-        let mut stride = item;
-        for (slot, &size) in strides.iter_mut().zip(shape).rev() {
-            *slot = stride;
-            stride *= size;
-        }
-        FortranWalk { shape, strides, index: vec![0; shape.len()], offset: 0 }
+impl ElementWalk {
+    /// `fastest` has the dimensions, the fastest first. `shape` has at least one element, so that no stride
+    /// exceeds the byte count.
+    pub(super) fn new(shape: &[usize], fastest: impl Iterator<Item = usize>, item: usize) -> ElementWalk {
+        let stride = |dim: usize| shape[dim + 1..].iter().product::<usize>() * item;
+        let dims: Vec<_> = fastest.map(|dim| (shape[dim], stride(dim))).collect();
+        ElementWalk { index: vec![0; dims.len()], dims, offset: 0 }
     }
 
-    fn next_offset(&mut self) -> usize {
+    /// The offset of the next element.
+    pub(super) fn next_offset(&mut self) -> usize {
         let offset = self.offset;
-        for ((index, &size), &stride) in self.index.iter_mut().zip(self.shape).zip(&self.strides) {
+        for (index, &(size, stride)) in self.index.iter_mut().zip(&self.dims) {
             *index += 1;
             self.offset += stride;
             if *index < size {

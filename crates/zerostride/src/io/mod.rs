@@ -72,7 +72,7 @@ mod source;
 mod zarr;
 
 pub use crate::error::{FileError, Format, HeaderLimit, Printable, Problem};
-pub use compression::Compression;
+pub use compression::{Compression, ZarrFormat};
 pub use container::Container;
 pub use entry::Entry;
 #[cfg(feature = "mmap")]

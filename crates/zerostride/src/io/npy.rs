@@ -114,6 +114,11 @@ fn kind(descr: Descr<'_>) -> Kind {
             return Kind::Unknown { name: text.into_owned(), advice };
         }
     };
+    kind_of(text)
+}
+
+/// The dtype of a notation that is no record.
+pub(super) fn kind_of(text: &str) -> Kind {
     known(text).map_or_else(|| Kind::Unknown { name: text.to_owned(), advice: advice(text) }, Kind::Known)
 }
 
@@ -160,22 +165,28 @@ fn advice(descr: &str) -> &'static str {
     }
 }
 
-/// The header of a row-major array in this machine's byte order, byte for byte as `numpy.save` writes it.
-pub(super) fn header(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, Problem> {
-    let Some((code, _)) = CODES.iter().find(|(_, known)| *known == dtype) else {
-        let advice = "does not exist in NPY and NPZ; write to .safetensors, or convert to f32 first";
-        return Err(Problem::DType { name: dtype.name().to_owned(), advice });
-    };
+/// NumPy's notation of a dtype in this machine's byte order, if it has the dtype.
+pub(super) fn descr(dtype: DType) -> Option<String> {
+    let (code, _) = CODES.iter().find(|(_, known)| *known == dtype)?;
     let order = match dtype.item_size() {
         1 => '|',
         _ if cfg!(target_endian = "big") => '>',
         _ => '<',
     };
+    Some(format!("{order}{code}"))
+}
+
+/// The header of a row-major array in this machine's byte order, byte for byte as `numpy.save` writes it.
+pub(super) fn header(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, Problem> {
+    let Some(descr) = descr(dtype) else {
+        let advice = "does not exist in NPY and NPZ; write to .safetensors, or convert to f32 first";
+        return Err(Problem::DType { name: dtype.name().to_owned(), advice });
+    };
     let sizes = match shape {
         [size] => format!("{size},"),
         sizes => sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
     };
-    let mut text = format!("{{'descr': '{order}{code}', 'fortran_order': False, 'shape': ({sizes}), }}");
+    let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
     // Spaces so that the first size can grow to 20 digits and rows be appended to the file in place, as in
     // NumPy.
     if let Some(first) = shape.first() {

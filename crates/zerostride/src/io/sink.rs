@@ -17,7 +17,7 @@ use super::replacement::folder_of;
 use super::replacement::{Destination, Replacement, Target, check_room, check_writable};
 #[cfg(feature = "zarr")]
 use super::zarr;
-use super::{Compression, Format, MEMORY, UNNAMED, npy, safetensors};
+use super::{Compression, Format, MEMORY, UNNAMED, ZarrFormat, npy, safetensors};
 use crate::error::file::{FileError, Problem};
 
 /// A file to which an expression is evaluated. Its ending selects the format: `.npy`, `.npz`, `.safetensors`
@@ -42,6 +42,7 @@ pub struct Sink {
     file: String,
     format: Format,
     compression: Compression,
+    zarr_format: ZarrFormat,
     state: State,
 }
 
@@ -177,20 +178,22 @@ impl Sink {
             _ => Replacement::new(path, replaces).map(|file| State::Waiting(Box::new(file))),
         };
         let state = state.map_err(refused)?;
-        Ok(Sink { file, format, compression: Compression::default(), state })
+        Ok(Sink::of(file, format, state))
     }
 
     /// A sink that writes elsewhere than to the file system.
     pub fn new(destination: Box<dyn Destination>, format: Format) -> Sink {
-        let state = State::Waiting(destination);
-        Sink { file: MEMORY.into(), format, compression: Compression::default(), state }
+        Sink::of(MEMORY.into(), format, State::Waiting(destination))
     }
 
     /// A sink that writes a Zarr store elsewhere than to the file system.
     #[cfg(feature = "zarr")]
     pub fn of_store(files: Box<dyn zarr::NewFiles>) -> Sink {
-        let (format, compression) = (Format::Zarr, Compression::default());
-        Sink { file: MEMORY.into(), format, compression, state: State::WaitingStore(files) }
+        Sink::of(MEMORY.into(), Format::Zarr, State::WaitingStore(files))
+    }
+
+    fn of(file: String, format: Format, state: State) -> Sink {
+        Sink { file, format, compression: Compression::default(), zarr_format: ZarrFormat::default(), state }
     }
 
     /// The same sink with another compression for the chunks of a Zarr store; other formats are not
@@ -213,6 +216,25 @@ impl Sink {
         Sink { compression, ..self }
     }
 
+    /// The same sink with another version of the format of a Zarr store; other formats have no such choice.
+    ///
+    /// ```
+    /// # #[cfg(feature = "zarr")] {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("x.zarr");
+    /// use zerostride::{Expr, io::{self, Sink, ZarrFormat}, stream::Options, tensor};
+    ///
+    /// let mut sink = Sink::create(&path)?.zarr_format(ZarrFormat::V2);
+    /// Expr::from(tensor![[1, 2], [3, 4]]).eval_to(&mut sink, Options::new())?;
+    /// assert!(path.join(".zarray").exists());
+    /// # }
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    #[must_use]
+    pub fn zarr_format(self, zarr_format: ZarrFormat) -> Sink {
+        Sink { zarr_format, ..self }
+    }
+
     fn failed(&self, problem: Problem) -> crate::Error {
         FileError::new(&self.file, None, problem).into()
     }
@@ -231,7 +253,7 @@ impl Output for Sink {
             State::Waiting(to) => to,
             #[cfg(feature = "zarr")]
             State::WaitingStore(to) => {
-                let started = zarr::Writer::start(to, self.compression, dtype, shape);
+                let started = zarr::Writer::start(to, self.compression, self.zarr_format, dtype, shape);
                 let to = Box::new(started.map_err(|problem| self.failed(problem))?);
                 self.state = State::Store { to, left };
                 return Ok(());
@@ -304,6 +326,7 @@ impl std::fmt::Debug for Sink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("Sink");
         shown.field("file", &self.file).field("format", &self.format).field("compression", &self.compression);
+        shown.field("zarr_format", &self.zarr_format);
         shown.finish_non_exhaustive()
     }
 }

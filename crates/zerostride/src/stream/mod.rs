@@ -198,8 +198,17 @@ impl Passes {
     #[track_caller]
     pub fn run(&self, watch: Option<Watch<'_>>) -> Result<Tensor> {
         self.check_results(&[true])?;
+        Ok(self.run_all(watch)?.swap_remove(0))
+    }
+
+    /// As [`Passes::run`], of several results.
+    ///
+    /// # Errors
+    /// As [`Passes::run`].
+    #[track_caller]
+    pub fn run_all(&self, watch: Option<Watch<'_>>) -> Result<Vec<Tensor>> {
         judge(&self.roots)?;
-        Ok(run::collect(self, watch)?.swap_remove(0))
+        run::collect(self, watch)
     }
 
     /// Runs the passes, hands the result to `output`, such as an `io::Sink`, and tells `watch` of every
@@ -261,7 +270,7 @@ impl Expr {
     /// # Errors
     /// As [`Expr::passes`].
     pub fn passes_in_memory(&self, max_memory: Option<u64>) -> Result<Passes> {
-        Passes::new(slice::from_ref(self), max_memory, None, &[true])
+        Passes::of_in_memory(slice::from_ref(self), max_memory)
     }
 
     /// Whether arrays that are not in memory are among the operands.

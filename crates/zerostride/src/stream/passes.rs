@@ -169,6 +169,14 @@ impl Passes {
         Passes::new(exprs, max_memory, None, &vec![false; exprs.len()])
     }
 
+    /// As [`Passes::of`] where the results stay in memory, of which they take their part.
+    ///
+    /// # Errors
+    /// As [`Passes::of`].
+    pub fn of_in_memory(exprs: &[Expr], max_memory: Option<u64>) -> Result<Passes> {
+        Passes::new(exprs, max_memory, None, &vec![true; exprs.len()])
+    }
+
     /// How many passes there are over arrays that are not in memory.
     pub fn len(&self) -> usize {
         self.passes.len()

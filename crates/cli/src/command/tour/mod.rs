@@ -88,7 +88,7 @@ fn shapes_only(shapes: &[&str], in_place: bool) -> Result<Explanation> {
             ShapeText::parse(text).map_err(|problem| Report::in_text(problem, text))?;
         match sizes {
             Sizes::Given(sizes) => Ok(Operand { name, ..Operand::new(&sizes) }),
-            Sizes::File(_) | Sizes::Values(_) => unreachable!("the tour gives sizes"),
+            Sizes::Symbolic(_) | Sizes::File(_) | Sizes::Values(_) => unreachable!("the tour gives sizes"),
         }
     };
     let operands = shapes.iter().map(operand).collect::<Result<Vec<_>>>()?;

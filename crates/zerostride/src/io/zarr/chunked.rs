@@ -10,8 +10,9 @@ use zerostride_shape::Shape;
 use super::boxes::{Region, cells, offset, runs};
 use super::codecs::{Chain, room};
 use super::layout::{Layout, ShardIndex};
+use super::metadata::Keys;
 use super::node::{Node, text};
-use super::{Files, METADATA, damaged};
+use super::{Files, damaged};
 use crate::Result;
 use crate::error::file::{FileError, Problem, name_of};
 use crate::expr::{Input, leading};
@@ -29,6 +30,8 @@ pub(in crate::io) struct Chunked {
     name: Option<String>,
     files: Arc<dyn Files>,
     prefix: String,
+    keys: Keys,
+    metadata: String,
     checksum: u32,
     encoding: Encoding,
     shape: Shape,
@@ -43,12 +46,14 @@ impl Chunked {
         node: &Node,
     ) -> Result<Chunked, Problem> {
         let encoding = entry.encoding()?;
-        let layout = Layout::new(&node.metadata, entry.shape(), encoding.dtype)?;
+        let layout = Layout::new(&node.key, &node.metadata, encoding.dtype)?;
         Ok(Chunked {
             file: file.to_owned(),
             name: entry.name().map(str::to_owned),
             files,
             prefix: node.prefix.clone(),
+            keys: node.metadata.keys,
+            metadata: node.key.clone(),
             checksum: node.checksum,
             encoding,
             shape: entry.shape.clone(),
@@ -71,7 +76,7 @@ impl Chunked {
 
     fn fill_from_files(&self, region: &[Range<usize>], out: &mut [u8]) -> Result<(), Problem> {
         for (index, part) in cells(region, &self.layout.file) {
-            let key = format!("{}{}", self.prefix, self.layout.key(&index));
+            let key = format!("{}{}", self.prefix, self.keys.key(&index));
             let Some(file) = self.files.open(&key).map_err(Problem::reading)? else {
                 // A chunk that is not stored has the fill value.
                 self.fill_same(&part, region, out);
@@ -152,7 +157,7 @@ impl Chunked {
     /// Fails if the store's metadata have changed: the chunks of a store that was replaced or removed would
     /// be read as values or as the fill value.
     fn check_unchanged(&self) -> Result<(), Problem> {
-        match text(&*self.files, &format!("{}{METADATA}", self.prefix))? {
+        match text(&*self.files, &self.metadata)? {
             Some(text) if crc32fast::hash(&text) == self.checksum => Ok(()),
             _ => Err(Problem::Replaced),
         }

@@ -1,132 +1,272 @@
-//! Owns the decoding of a chunk's bytes to its elements. Codecs that keep the number of bytes are those of
-//! `zarrs`; decompression is done here, so that it never takes more memory than the chunk may have. It does
-//! not know where the bytes are stored.
+//! Owns the decoding of a chunk's bytes to its elements: the chain of codecs that a store names. Nothing
+//! takes more memory than the chunk may have. It does not know where the bytes are stored.
 
-use std::borrow::Cow;
 use std::io::Read;
 
-use zarrs::array::BytesRepresentation;
-use zarrs::array::ChunkRepresentation;
-use zarrs::array::codec::{
-    ArrayToBytesCodecTraits, BytesToBytesCodecTraits, Codec, CodecChain, CodecOptions, Crc32cCodec,
-};
-use zarrs::config::global_config;
-use zarrs::metadata::v3::MetadataV3;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
+use zerostride_ops::{Category, DType};
+
+use super::blosc;
+use super::delta::Delta;
+use super::metadata::Extension;
+use crate::io::elements::{ElementWalk, Encoding};
+use crate::io::entry::Kind;
+use crate::io::npy;
 
 /// The size of a checksum in bytes.
 const CHECKSUM: usize = 4;
 
+/// The window that a frame of Zstandard may have whatever the size of its chunk; that of the highest common
+/// level.
+const ZSTD_WINDOW: u64 = 8 << 20;
+
 /// The codecs of chunks of one shape.
 #[derive(Debug)]
 pub(super) struct Chain {
-    array: CodecChain,
+    chunk: Vec<usize>,
+    /// The dimensions in the order in which elements are stored, the slowest first; `None` if they are
+    /// row-major.
+    order: Option<Vec<usize>>,
+    encoding: Encoding,
     /// The codecs on bytes, in the order of encoding.
     packing: Vec<Packing>,
-    chunk: ChunkRepresentation,
     bytes: usize,
 }
 
 /// A codec on the bytes of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Packing {
-    Checksum,
+    Checksum {
+        is_first: bool,
+    },
+    Delta(Delta),
+    /// The first bytes of all elements of a size, then the second ones, and so on.
+    Shuffle(usize),
+    Compressed(Compressor),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compressor {
+    Blosc,
+    Bz2,
     Gzip,
+    Lz4,
+    Zlib,
     Zstd,
 }
 
 impl Packing {
+    /// The codec of a name, if it is one on bytes. Version 2 has numcodecs' names; in version 3 these have a
+    /// prefix.
+    fn named(codec: &Extension) -> Result<Option<Packing>, String> {
+        Ok(Some(match codec.name.strip_prefix("numcodecs.").unwrap_or(&codec.name) {
+            "crc32c" => {
+                let place: Option<String> = codec.optional("location")?;
+                match place.as_deref().unwrap_or("end") {
+                    "end" => Packing::Checksum { is_first: false },
+                    "start" => Packing::Checksum { is_first: true },
+                    other => return Err(format!("a checksum is at the `start` or `end`, not at `{other}`")),
+                }
+            }
+            "shuffle" => match codec.optional("elementsize")?.unwrap_or(4) {
+                0 => return Err("`elementsize` of `shuffle` is 0".into()),
+                size => Packing::Shuffle(size),
+            },
+            "blosc" => Packing::Compressed(Compressor::Blosc),
+            "bz2" => Packing::Compressed(Compressor::Bz2),
+            "gzip" => Packing::Compressed(Compressor::Gzip),
+            "lz4" => Packing::Compressed(Compressor::Lz4),
+            "zlib" => Packing::Compressed(Compressor::Zlib),
+            "zstd" => Packing::Compressed(Compressor::Zstd),
+            _ => return Ok(None),
+        }))
+    }
+
     /// The most bytes that `bytes` bytes may be encoded as. Compressors expand random data by less than this.
     fn most(self, bytes: usize) -> usize {
         match self {
-            Packing::Checksum => bytes.saturating_add(CHECKSUM),
-            Packing::Gzip | Packing::Zstd => bytes.saturating_add(bytes / 4).saturating_add(1 << 10),
+            Packing::Checksum { .. } => bytes.saturating_add(CHECKSUM),
+            Packing::Shuffle(_) => bytes,
+            Packing::Delta(delta) => delta.encoded_bytes(bytes),
+            Packing::Compressed(_) => bytes.saturating_add(bytes / 4).saturating_add(1 << 10),
         }
     }
 
-    /// The most bytes that `bytes` bytes can decode to by the format's compression ratio, however many
-    /// elements a chunk declares.
-    fn unpacked(self, bytes: usize) -> usize {
-        match self {
-            Packing::Checksum => bytes,
-            // Deflate's longest match, 258 bytes, takes two bits: a ratio of 1032.
-            Packing::Gzip => bytes.saturating_mul(1032),
-            // A block decompresses to at most 128 KiB and takes at least four bytes.
-            Packing::Zstd => (bytes / 4).saturating_mul(128 << 10),
-        }
-    }
-
+    /// Decodes to at most `most` bytes.
     fn undo(self, packed: Vec<u8>, most: usize) -> Result<Vec<u8>, String> {
-        let space = most.min(self.unpacked(packed.len()));
         match self {
-            Packing::Checksum => {
-                let size = BytesRepresentation::BoundedSize(most as u64);
-                let checked = Crc32cCodec::new().decode(Cow::Owned(packed), &size, &options());
-                checked.map(Cow::into_owned).map_err(|error| error.to_string())
-            }
-            Packing::Gzip => {
-                let mut bytes = room(space)?;
+            Packing::Checksum { is_first } => unchecked(packed, is_first),
+            Packing::Delta(delta) => delta.decode(packed),
+            Packing::Shuffle(size) => blosc::unshuffle(&packed, size),
+            Packing::Compressed(compressor) => match compressor {
+                Compressor::Blosc => blosc::decode(&packed, most),
+                Compressor::Bz2 => {
+                    unpack("bzip2", bzip2::read::MultiBzDecoder::new(&packed[..]), packed.len(), most)
+                }
                 // Writers may append members, as `gzip` itself does: together they are one stream.
-                let mut unpacker = flate2::read::MultiGzDecoder::new(&packed[..]);
-                // More bytes than fit are an error.
-                let mut filled = 0;
-                while filled < space {
-                    match unpacker.read(&mut bytes[filled..]).map_err(|error| error.to_string())? {
-                        0 => break,
-                        read => filled += read,
+                Compressor::Gzip => {
+                    unpack("gzip", flate2::read::MultiGzDecoder::new(&packed[..]), packed.len(), most)
+                }
+                Compressor::Lz4 => {
+                    let (size, block) = packed.split_first_chunk().ok_or("it is cut short")?;
+                    let size = u32::from_le_bytes(*size) as usize;
+                    if size > most {
+                        return Err(too_long(most));
                     }
+                    unlz4(block, size)
                 }
-                if filled == space && unpacker.read(&mut [0]).map_err(|error| error.to_string())? > 0 {
-                    return Err(format!("it unpacks to more than the {most} bytes of its elements"));
-                }
-                bytes.truncate(filled);
-                Ok(bytes)
-            }
-            Packing::Zstd => {
-                let mut bytes = room(space)?;
-                let filled = zstd::bulk::decompress_to_buffer(&packed, &mut bytes[..]);
-                let filled = filled.map_err(|error| {
-                    format!("it does not unpack to at most the {most} bytes of its elements: {error}")
-                })?;
-                bytes.truncate(filled);
-                Ok(bytes)
-            }
+                Compressor::Zlib => unzlib(&packed, most),
+                Compressor::Zstd => unzstd(&packed, most),
+            },
         }
     }
+}
+
+/// Compares a checksum, and removes it.
+fn unchecked(mut packed: Vec<u8>, is_first: bool) -> Result<Vec<u8>, String> {
+    let length = packed.len().checked_sub(CHECKSUM).ok_or("it is shorter than its checksum")?;
+    if is_first {
+        packed.rotate_left(CHECKSUM);
+    }
+    let found = packed.split_off(length);
+    match crc32c::crc32c(&packed).to_le_bytes()[..] == found[..] {
+        true => Ok(packed),
+        false => Err("its checksum is another one than that of its bytes".into()),
+    }
+}
+
+/// What a decompressor says of bytes that it cannot unpack.
+fn damaged(format: &str, error: &dyn std::fmt::Display) -> String {
+    format!("it does not unpack as {format}: {error}")
+}
+
+fn too_long(most: usize) -> String {
+    format!("it unpacks to more than the {most} bytes of its elements")
+}
+
+/// Reads all that a decompressor has, with memory for what there is, not for what may be.
+fn unpack(format: &str, mut from: impl Read, packed: usize, most: usize) -> Result<Vec<u8>, String> {
+    let failed = |error: std::io::Error| damaged(format, &error);
+    let mut bytes = room(most.min(packed.saturating_mul(4)))?;
+    let mut filled = 0;
+    loop {
+        if filled == bytes.len() {
+            if filled == most {
+                let more = from.read(&mut [0]).map_err(failed)? > 0;
+                return if more { Err(too_long(most)) } else { Ok(bytes) };
+            }
+            let wider = most.min(2 * filled + 64);
+            bytes.try_reserve_exact(wider - filled).map_err(|_| no_memory(wider))?;
+            bytes.resize(wider, 0);
+        }
+        match from.read(&mut bytes[filled..]).map_err(failed)? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// Decompresses zlib's format to at most `most` bytes.
+pub(super) fn unzlib(packed: &[u8], most: usize) -> Result<Vec<u8>, String> {
+    unpack("zlib", flate2::read::ZlibDecoder::new(packed), packed.len(), most)
+}
+
+/// Decompresses frames of Zstandard to at most `most` bytes.
+pub(super) fn unzstd(packed: &[u8], most: usize) -> Result<Vec<u8>, String> {
+    let (mut from, mut bytes) = (packed, Vec::new());
+    while !from.is_empty() {
+        // One that is used again would allocate the window that a frame claims.
+        let mut decoder = FrameDecoder::new();
+        decoder.set_max_window_size(ZSTD_WINDOW.max(most as u64));
+        let stream = match StreamingDecoder::new_with_decoder(&mut from, &mut decoder) {
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                length, ..
+            })) => {
+                from = from.get(length as usize..).ok_or("a frame of Zstandard is cut short")?;
+                continue;
+            }
+            stream => stream.map_err(|error| damaged("Zstandard", &error))?,
+        };
+        let part = unpack("Zstandard", stream, packed.len(), most - bytes.len())?;
+        if decoder.get_checksum_from_data().is_some_and(|sum| Some(sum) != decoder.get_calculated_checksum())
+        {
+            return Err("the checksum of a frame of Zstandard is another one than that of its bytes".into());
+        }
+        bytes.try_reserve_exact(part.len()).map_err(|_| no_memory(part.len()))?;
+        bytes.extend(part);
+    }
+    Ok(bytes)
+}
+
+/// Decompresses a block of LZ4 to at most `most` bytes.
+pub(super) fn unlz4(packed: &[u8], most: usize) -> Result<Vec<u8>, String> {
+    // A byte of the input makes at most 255 bytes.
+    let mut bytes = room(most.min(packed.len().saturating_mul(255)))?;
+    let filled =
+        lz4_flex::block::decompress_into(packed, &mut bytes).map_err(|error| damaged("LZ4", &error))?;
+    bytes.truncate(filled);
+    Ok(bytes)
 }
 
 impl Chain {
     /// The codecs that a store names, for chunks of a shape whose elements take `bytes` bytes.
     pub(super) fn new(
-        codecs: &[MetadataV3],
-        chunk: ChunkRepresentation,
+        codecs: &[Extension],
+        dtype: DType,
+        chunk: &[usize],
         bytes: usize,
     ) -> Result<Chain, String> {
-        let (mut before, mut array, mut packing) = (Vec::new(), None, Vec::new());
+        let (mut order, mut swapped, mut packing) = (None, None, Vec::new());
+        let mut deltas = Vec::new();
         for codec in codecs {
-            match codec.name() {
-                "crc32c" => packing.push(Packing::Checksum),
-                "gzip" => packing.push(Packing::Gzip),
-                "zstd" => packing.push(Packing::Zstd),
-                "bytes" | "transpose" => {
-                    let known = Codec::from_metadata(codec, global_config().codec_aliases_v3());
-                    match known.map_err(|error| error.to_string())? {
-                        Codec::ArrayToArray(codec) => before.push(codec),
-                        Codec::ArrayToBytes(codec) => array = Some(codec),
-                        Codec::BytesToBytes(_) => {}
+            match (codec.name.strip_prefix("numcodecs.").unwrap_or(&codec.name), swapped) {
+                ("transpose", None) if deltas.is_empty() => {
+                    order = Some(transposed(codec, order, chunk.len())?);
+                }
+                ("bytes", None) => {
+                    let endian: Option<String> = codec.optional("endian")?;
+                    let is_other = match endian.as_deref() {
+                        Some("little") => cfg!(target_endian = "big"),
+                        Some("big") => cfg!(target_endian = "little"),
+                        None if dtype.to_real().item_size() == 1 => false,
+                        _ => return Err("`endian` of `bytes` is neither `little` nor `big`".into()),
+                    };
+                    swapped = Some(is_other);
+                    let in_order = |delta: &Delta| Packing::Delta(delta.stored_as(is_other));
+                    packing.extend(deltas.iter().map(in_order));
+                }
+                // It rounds numbers when they are written.
+                ("bitround", _) => {}
+                ("delta", _) if order.is_none() || swapped.is_some() => {
+                    let delta = delta(codec)?;
+                    match swapped {
+                        Some(_) => packing.push(Packing::Delta(delta)),
+                        None => deltas.push(delta),
                     }
                 }
-                other => {
-                    return Err(format!(
-                        "the codec `{other}` is not read; bytes, transpose, gzip, zstd, crc32c and sharding_indexed are"
-                    ));
-                }
+                _ => match (Packing::named(codec)?, swapped) {
+                    (Some(codec), Some(_)) => packing.push(codec),
+                    (Some(_), None) => return Err("the codec `bytes` is missing".into()),
+                    (None, _) => return Err(unread(&codec.name)),
+                },
             }
         }
-        let array = array.ok_or("the codec `bytes` is missing")?;
-        let chain = Chain { array: CodecChain::new(before, array, Vec::new()), packing, chunk, bytes };
-        // Fails for a wrong permutation of dimensions before anything is read.
-        chain.array.encoded_representation(&chain.chunk).map_err(|error| error.to_string())?;
-        Ok(chain)
+        let swapped = swapped.ok_or("the codec `bytes` is missing")?;
+        // The differences of version 3 are decoded to numbers in this machine's order.
+        let swapped = swapped && deltas.is_empty();
+        let mut size = bytes;
+        for codec in &packing {
+            if let Packing::Delta(delta) = codec
+                && !size.is_multiple_of(delta.item_size())
+            {
+                return Err(format!("`delta` is of elements that do not divide {size} bytes"));
+            }
+            size = codec.most(size);
+        }
+        Ok(Chain { chunk: chunk.to_vec(), order, encoding: Encoding { dtype, swapped }, packing, bytes })
     }
 
     /// The most bytes that a chunk takes in a file.
@@ -136,12 +276,15 @@ impl Chain {
 
     /// Whether all chunks take the same number of bytes.
     pub(super) fn is_exact(&self) -> bool {
-        self.packing.iter().all(|packing| *packing == Packing::Checksum)
+        !self.packing.iter().any(|packing| matches!(packing, Packing::Compressed(_)))
     }
 
-    /// The peak memory of decoding, in bytes.
+    /// The peak memory of decoding, in bytes. A frame of Zstandard that unpacks to too much may take a window
+    /// more before that is noticed.
     pub(super) fn scratch(&self) -> usize {
-        self.most().saturating_add(self.bytes.saturating_mul(2))
+        // The decoder of Zstandard keeps what it has decoded, in a buffer whose size is a power of two.
+        let is_zstd = self.packing.contains(&Packing::Compressed(Compressor::Zstd));
+        self.most().saturating_add(self.bytes.saturating_mul(if is_zstd { 4 } else { 2 }))
     }
 
     /// The elements of a chunk, in row-major order, in this machine's byte order.
@@ -157,21 +300,63 @@ impl Chain {
         if bytes.len() != self.bytes {
             return Err(format!("it holds {} bytes, and its elements take {}", bytes.len(), self.bytes));
         }
-        let elements = self.array.decode(Cow::Owned(bytes), &self.chunk, &options());
-        let elements = elements.and_then(|elements| elements.into_fixed());
-        elements.map(Cow::into_owned).map_err(|error| error.to_string())
+        self.encoding.decode(&mut bytes);
+        let Some(order) = &self.order else { return Ok(bytes) };
+        let item = self.encoding.dtype.item_size();
+        let mut elements = room(bytes.len())?;
+        let mut walk = ElementWalk::new(&self.chunk, order.iter().rev().copied(), item);
+        for element in bytes.chunks_exact(item) {
+            elements[walk.next_offset()..][..item].copy_from_slice(element);
+        }
+        Ok(elements)
     }
 }
 
-/// A single thread, since callers run in parallel already.
-fn options() -> CodecOptions {
-    CodecOptions::builder().concurrent_target(1).build()
+/// The order of dimensions after a `transpose` of those that are in `order` already.
+fn transposed(codec: &Extension, order: Option<Vec<usize>>, ndim: usize) -> Result<Vec<usize>, String> {
+    let found: Vec<usize> = codec.field("order")?;
+    let mut sorted = found.clone();
+    sorted.sort_unstable();
+    if !sorted.into_iter().eq(0..ndim) {
+        return Err(format!("`order` of `transpose` is no order of {ndim} dimensions"));
+    }
+    Ok(match order {
+        Some(order) => found.into_iter().map(|dim| order[dim]).collect(),
+        None => found,
+    })
+}
+
+/// The codec `delta`, whose dtypes are NumPy's.
+fn delta(codec: &Extension) -> Result<Delta, String> {
+    let known = |text: &str| match npy::kind_of(text) {
+        Kind::Known(encoding)
+            if matches!(encoding.dtype.category(), Category::Int | Category::Float)
+                && encoding.dtype != DType::BF16 =>
+        {
+            Ok(encoding)
+        }
+        _ => Err(format!("`delta` of dtype `{text}` is not read")),
+    };
+    let dtype: String = codec.field("dtype")?;
+    let stored: Option<String> = codec.optional("astype")?;
+    Ok(Delta { dtype: known(&dtype)?, stored: known(stored.as_deref().unwrap_or(&dtype))? })
+}
+
+fn unread(name: &str) -> String {
+    format!(
+        "the codec `{name}` is not read; blosc, gzip, zlib, zstd, lz4, bz2, delta, shuffle, bitround, crc32c, bytes, \
+         transpose and sharding_indexed are"
+    )
+}
+
+fn no_memory(bytes: usize) -> String {
+    format!("there is no memory for its {bytes} bytes")
 }
 
 /// A zeroed buffer; an error if there is no memory for it.
 pub(super) fn room(bytes: usize) -> Result<Vec<u8>, String> {
     let mut room = Vec::new();
-    room.try_reserve_exact(bytes).map_err(|_| format!("there is no memory for its {bytes} bytes"))?;
+    room.try_reserve_exact(bytes).map_err(|_| no_memory(bytes))?;
     room.resize(bytes, 0);
     Ok(room)
 }

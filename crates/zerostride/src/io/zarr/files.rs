@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::METADATA;
+use super::{METADATA, METADATA_V2};
 use crate::error::file::Problem;
 use crate::io::open::check_regular;
 use crate::io::read_at::ReadAt;
@@ -140,7 +140,8 @@ impl NewFolder {
 fn check_array(folder: &Path) -> Result<(), Problem> {
     let text = fs::read(folder.join(METADATA)).unwrap_or_default();
     let found: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
-    match found["node_type"].as_str() {
+    let is_v2 = text.is_empty() && folder.join(METADATA_V2).is_file();
+    match found["node_type"].as_str().or(is_v2.then_some("array")) {
         Some("array") => match foreign(folder).map_err(|source| Problem::Io { action: "list it", source })? {
             Some(path) => Err(Problem::Foreign { path }),
             None => Ok(()),
@@ -150,7 +151,7 @@ fn check_array(folder: &Path) -> Result<(), Problem> {
     }
 }
 
-/// The path of something in the folder of an array that is neither its `zarr.json` nor a chunk. Chunks' keys
+/// The path of something in the folder of an array that is neither its metadata nor a chunk. Chunks' keys
 /// are numbers separated by dots or slashes, in most stores after a `c`.
 fn foreign(array: &Path) -> io::Result<Option<String>> {
     let is_key = |name: &str| {
@@ -164,7 +165,7 @@ fn foreign(array: &Path) -> io::Result<Option<String>> {
             let (name, kind) = (entry.file_name(), entry.file_type()?);
             let path = folder.join(&name);
             let is_own = match name.to_str() {
-                Some(METADATA) => kind.is_file() && folder.as_os_str().is_empty(),
+                Some(METADATA | METADATA_V2 | ".zattrs") => kind.is_file() && folder.as_os_str().is_empty(),
                 name => name.is_some_and(is_key) && (kind.is_file() || kind.is_dir()),
             };
             if !is_own {

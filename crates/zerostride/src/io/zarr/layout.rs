@@ -1,39 +1,15 @@
-//! Owns the checked content of an array's `zarr.json`: chunks, shards, codecs, the fill value. It does not
-//! read chunks (`chunked.rs`).
+//! Owns how an array's elements are stored, checked: chunks, shards, codecs, the fill value. It does not read
+//! chunks (`chunked.rs`).
 
-use std::num::NonZeroU64;
+use std::num::NonZeroUsize;
 
-use zarrs::array::chunk_key_encoding::ChunkKeyEncoding;
-use zarrs::array::{ArrayMetadataV3, ChunkRepresentation, DataType};
-use zarrs::config::global_config;
-use zarrs::metadata::v3::MetadataV3;
-use zarrs::metadata_ext::chunk_grid::regular::RegularChunkGridConfiguration;
-use zarrs::metadata_ext::codec::sharding::{ShardingCodecConfiguration, ShardingIndexLocation};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, checked_bytes};
 
 use super::codecs::Chain;
-use super::{METADATA, damaged};
+use super::damaged;
+use super::metadata::{Extension, Metadata, fill_bytes};
 use crate::error::file::Problem;
-
-/// The dtypes of Zarr; bfloat16 is an extension.
-pub(super) const NAMES: [(&str, DType); 15] = [
-    ("bool", DType::Bool),
-    ("uint8", DType::U8),
-    ("uint16", DType::U16),
-    ("uint32", DType::U32),
-    ("uint64", DType::U64),
-    ("int8", DType::I8),
-    ("int16", DType::I16),
-    ("int32", DType::I32),
-    ("int64", DType::I64),
-    ("float16", DType::F16),
-    ("bfloat16", DType::BF16),
-    ("float32", DType::F32),
-    ("float64", DType::F64),
-    ("complex64", DType::C64),
-    ("complex128", DType::C128),
-];
 
 /// How the elements of an array are stored.
 #[derive(Debug)]
@@ -47,7 +23,6 @@ pub(super) struct Layout {
     pub(super) shard: Option<ShardIndex>,
     /// The fill value's bytes.
     pub(super) fill: Vec<u8>,
-    keys: ChunkKeyEncoding,
 }
 
 /// The index of a shard, which has the offset and length of each chunk.
@@ -58,70 +33,48 @@ pub(super) struct ShardIndex {
 }
 
 impl Layout {
-    pub(super) fn new(metadata: &ArrayMetadataV3, shape: &[usize], dtype: DType) -> Result<Layout, Problem> {
-        let refused = |reason: String| damaged(METADATA, reason);
-        if !metadata.storage_transformers.is_empty() {
-            return Err(refused("storage transformers are not known".into()));
-        }
-        if let Some((name, _)) = metadata.additional_fields.iter().find(|(_, field)| field.must_understand())
-        {
-            return Err(refused(format!("`{name}` is not known, and the store requires it")));
-        }
-        let grid: RegularChunkGridConfiguration = match metadata.chunk_grid.name() {
-            "regular" => {
-                // The library's message is meant for its programmers.
-                let unreadable = "`chunk_shape` has to be a list of whole numbers, none of them 0";
-                metadata.chunk_grid.to_configuration().map_err(|_| refused(unreadable.into()))?
-            }
-            other => return Err(refused(format!("the chunk grid `{other}` is not read; `regular` is"))),
+    /// The layout of an array whose metadata are in the file `key`.
+    pub(super) fn new(key: &str, metadata: &Metadata, dtype: DType) -> Result<Layout, Problem> {
+        let refused = |reason: String| damaged(key, reason);
+        let ndim = metadata.shape.len();
+        let file = sizes(&metadata.chunk, ndim).map_err(refused)?;
+        let fill = fill_bytes(&metadata.fill, dtype).map_err(refused)?;
+        let codecs = &metadata.codecs;
+        let Some(sharding) = codecs.iter().find(|codec| codec.name == "sharding_indexed") else {
+            let chain = Chain::new(codecs, dtype, &file, bytes(key, &file, dtype)?).map_err(refused)?;
+            return Ok(Layout { chunk: file.clone(), file, chain, shard: None, fill });
         };
-        let grid = grid.chunk_shape.as_slice();
-        let keys = ChunkKeyEncoding::from_metadata(&metadata.chunk_key_encoding);
-        let keys = keys.map_err(|error| refused(error.to_string()))?;
-        let data_type = DataType::from_metadata(&metadata.data_type, global_config().data_type_aliases_v3());
-        let data_type = data_type.map_err(|error| refused(error.to_string()))?;
-        let fill = data_type.fill_value_from_metadata(&metadata.fill_value);
-        let fill = fill.map_err(|error| refused(error.to_string()))?;
-        let chunk = |sizes: &[NonZeroU64]| {
-            ChunkRepresentation::new(sizes.to_vec(), data_type.clone(), fill.clone())
-                .map_err(|error| refused(error.to_string()))
-        };
-        let file = sizes(grid, shape.len())?;
-        let fill_bytes = fill.as_ne_bytes().to_vec();
-        if let Some(sharding) = sharding(&metadata.codecs)? {
-            let (inner, codecs, index_codecs, is_first) = sharding;
-            let inner_sizes = sizes(&inner, shape.len())?;
-            let counts = file.iter().zip(&inner_sizes).map(|(file, inner)| match file % inner {
-                0 => NonZeroU64::new((file / inner) as u64),
-                _ => None,
-            });
-            let counts: Option<Vec<NonZeroU64>> = counts.collect();
-            let mut counts = counts.ok_or_else(|| {
-                refused(format!("chunks of {inner_sizes:?} do not divide shards of {file:?}"))
-            })?;
-            bytes(&file, dtype)?;
-            counts.push(const { NonZeroU64::new(2).expect("two is not zero") });
-            let index = ChunkRepresentation::new(counts.clone(), DataType::UInt64, u64::MAX);
-            let index = index.map_err(|error| refused(error.to_string()))?;
-            let index_bytes = bytes(&sizes(&counts, counts.len())?, DType::U64)?;
-            let index = Chain::new(&index_codecs, index, index_bytes).map_err(refused)?;
-            if !index.is_exact() {
-                return Err(refused(
-                    "the index of a shard is packed, so that nobody can tell where it begins".into(),
-                ));
-            }
-            let chain = Chain::new(&codecs, chunk(&inner)?, bytes(&inner_sizes, dtype)?).map_err(refused)?;
-            let shard = Some(ShardIndex { chain: index, is_first });
-            return Ok(Layout { file, chunk: inner_sizes, chain, shard, fill: fill_bytes, keys });
+        if codecs.len() > 1 {
+            return Err(refused("other codecs around shards are not read".into()));
         }
-        let chain = Chain::new(&metadata.codecs, chunk(grid)?, bytes(&file, dtype)?).map_err(refused)?;
-        Ok(Layout { chunk: file.clone(), file, chain, shard: None, fill: fill_bytes, keys })
-    }
-
-    /// The key of the file with that chunk or shard.
-    pub(super) fn key(&self, index: &[usize]) -> String {
-        let index: Vec<u64> = index.iter().map(|&number| number as u64).collect();
-        self.keys.encode(&index).to_string()
+        let chunk = sharding.chunk_shape().and_then(|chunk| sizes(&chunk, ndim)).map_err(refused)?;
+        let counts = file.iter().zip(&chunk).map(|(file, inner)| (file % inner == 0).then_some(file / inner));
+        let counts: Option<Vec<usize>> = counts.collect();
+        let mut counts =
+            counts.ok_or_else(|| refused(format!("chunks of {chunk:?} do not divide shards of {file:?}")))?;
+        bytes(key, &file, dtype)?;
+        counts.push(2);
+        let list = |field| sharding.field::<Vec<Extension>>(field).map_err(refused);
+        let index_bytes = bytes(key, &counts, DType::U64)?;
+        let index = Chain::new(&list("index_codecs")?, DType::U64, &counts, index_bytes).map_err(refused)?;
+        if !index.is_exact() {
+            return Err(refused(
+                "the index of a shard is packed, so that nobody can tell where it begins".into(),
+            ));
+        }
+        let place: Option<String> = sharding.optional("index_location").map_err(refused)?;
+        let is_first = match place.as_deref().unwrap_or("end") {
+            "end" => false,
+            "start" => true,
+            other => {
+                return Err(refused(format!(
+                    "the index of a shard is at the `start` or `end`, not at `{other}`"
+                )));
+            }
+        };
+        let chain =
+            Chain::new(&list("codecs")?, dtype, &chunk, bytes(key, &chunk, dtype)?).map_err(refused)?;
+        Ok(Layout { file, chunk, chain, shard: Some(ShardIndex { chain: index, is_first }), fill })
     }
 
     /// Memory that is needed while a chunk is read, in bytes.
@@ -132,37 +85,16 @@ impl Layout {
 }
 
 /// The sizes of a chunk.
-fn sizes(chunk: &[NonZeroU64], ndim: usize) -> Result<Vec<usize>, Problem> {
-    if chunk.len() != ndim {
-        let reason = format!("chunks have {} dimensions, and the array has {ndim}", chunk.len());
-        return Err(damaged(METADATA, reason));
+fn sizes(chunk: &[NonZeroUsize], ndim: usize) -> Result<Vec<usize>, String> {
+    match chunk.len() == ndim {
+        true => Ok(chunk.iter().map(|size| size.get()).collect()),
+        false => Err(format!("chunks have {} dimensions, and the array has {ndim}", chunk.len())),
     }
-    let sizes = chunk.iter().map(|size| usize::try_from(size.get()).unwrap_or(usize::MAX));
-    Ok(sizes.collect())
 }
 
 /// The bytes of a chunk's elements.
-fn bytes(sizes: &[usize], dtype: DType) -> Result<usize, Problem> {
-    let shape = sizes.iter().try_fold(1usize, |numel, &size| numel.checked_mul(size));
-    let numel = shape.ok_or_else(|| damaged(METADATA, format!("no memory can hold a chunk of {sizes:?}")))?;
+fn bytes(key: &str, sizes: &[usize], dtype: DType) -> Result<usize, Problem> {
+    let numel = sizes.iter().try_fold(1usize, |numel, &size| numel.checked_mul(size));
+    let numel = numel.ok_or_else(|| damaged(key, format!("no memory can hold a chunk of {sizes:?}")))?;
     Ok(checked_bytes(&Shape::new(&[numel])?, dtype.item_size())?)
-}
-
-/// The shape of a shard's chunks, their codecs, the codecs of the index, and whether the index comes first;
-/// `None` if the array has no shards.
-type Sharding = (Vec<NonZeroU64>, Vec<MetadataV3>, Vec<MetadataV3>, bool);
-
-fn sharding(codecs: &[MetadataV3]) -> Result<Option<Sharding>, Problem> {
-    let Some(codec) = codecs.iter().find(|codec| codec.name() == "sharding_indexed") else { return Ok(None) };
-    if codecs.len() > 1 {
-        return Err(damaged(METADATA, "other codecs around shards are not read"));
-    }
-    let configuration = codec.to_configuration::<ShardingCodecConfiguration>();
-    match configuration.map_err(|error| damaged(METADATA, error.to_string()))? {
-        ShardingCodecConfiguration::V1(found) => {
-            let is_first = matches!(found.index_location, ShardingIndexLocation::Start);
-            Ok(Some((found.chunk_shape.as_slice().to_vec(), found.codecs, found.index_codecs, is_first)))
-        }
-        _ => Err(damaged(METADATA, "shards of this version are not known")),
-    }
 }

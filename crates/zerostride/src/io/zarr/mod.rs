@@ -1,18 +1,20 @@
-//! Owns Zarr stores, version 3, in folders: arrays in chunks, each in a file. It does not know which rows are
-//! read when (`stream`).
+//! Owns Zarr stores, versions 2 and 3, in folders: arrays in chunks, each in a file. It does not know which
+//! rows are read when (`stream`).
 //!
-//! The `zarrs` library parses `zarr.json` and decodes the codecs that keep the number of bytes. What a store
-//! could misstate (lengths of compressed chunks, offsets in shards) is checked here first: no chunk takes
-//! more memory than its elements and their compressed form do.
+//! What a store could misstate (sizes, lengths of compressed chunks, offsets in shards) is checked first: no
+//! chunk takes more memory than its elements and their compressed form do.
 //!
-//! Source: the Zarr core specification, version 3.1, and its codecs `bytes`, `transpose`, `gzip`, `zstd`,
-//! `crc32c` and `sharding_indexed`.
+//! Source: the Zarr core specification, versions 2 and 3.1, its codecs `bytes`, `transpose`, `blosc`, `gzip`,
+//! `zstd`, `crc32c` and `sharding_indexed`, and those of numcodecs 0.16.
 
+mod blosc;
 mod boxes;
 mod chunked;
 mod codecs;
+mod delta;
 mod files;
 mod layout;
+mod metadata;
 mod node;
 mod writer;
 
@@ -24,8 +26,9 @@ pub(super) use writer::Writer;
 
 use crate::error::file::Problem;
 
-/// The file with the metadata of a store's folder.
+/// The file with the metadata of a node of version 3, and that of an array of version 2.
 pub(super) const METADATA: &str = "zarr.json";
+const METADATA_V2: &str = ".zarray";
 
 /// The problem of a store's file with wrong content.
 fn damaged(key: impl Into<String>, reason: impl Into<String>) -> Problem {

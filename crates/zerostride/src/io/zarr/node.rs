@@ -1,16 +1,17 @@
 //! Owns the search for arrays in a store, which is an array or a group of nodes. It does not know chunks.
 
 use serde::Deserialize;
-use zarrs::array::ArrayMetadataV3;
 
-use super::layout::NAMES;
-use super::{Files, METADATA, damaged};
+use super::metadata::{Metadata, version2, version3};
+use super::{Files, METADATA, METADATA_V2, damaged};
 use crate::error::file::{FileError, HeaderLimit, Problem};
-use crate::io::elements::Encoding;
-use crate::io::entry::{Entry, Kind};
+use crate::io::entry::Entry;
 use crate::io::read_at::ReadAt;
 
-/// The longest `zarr.json` accepted, in bytes; attributes can be long.
+/// The file that makes a folder a group of version 2.
+const GROUP_V2: &str = ".zgroup";
+
+/// The longest metadata accepted, in bytes; attributes can be long.
 const MAX_METADATA: u64 = 16 << 20;
 
 /// The deepest nesting of groups and the most nodes that are visited.
@@ -22,12 +23,13 @@ const MAX_NODES: usize = 10_000;
 pub(in crate::io) struct Node {
     /// The prefix of its keys: empty, or its path and a slash.
     pub(super) prefix: String,
-    pub(super) metadata: ArrayMetadataV3,
-    /// The checksum of `zarr.json`, to detect that the store has changed.
+    pub(super) metadata: Metadata,
+    /// The key of its metadata, and their checksum, to detect that the store has changed.
+    pub(super) key: String,
     pub(super) checksum: u32,
 }
 
-/// The fields that all nodes have.
+/// The fields that all nodes of version 3 have.
 #[derive(Deserialize)]
 struct Header {
     zarr_format: serde_json::Value,
@@ -50,49 +52,56 @@ fn visit(
     left: &mut usize,
     found: &mut Vec<(Entry, Node)>,
 ) -> Result<(), Problem> {
-    let key = format!("{prefix}{METADATA}");
-    let Some(text) = text(files, &key)? else {
-        return if depth > 0 { Ok(()) } else { Err(no_store(files)) };
-    };
     *left = left
         .checked_sub(1)
-        .ok_or_else(|| damaged(&*key, format!("there are more than {MAX_NODES} nodes")))?;
-    let header: Header = serde_json::from_slice(&text).map_err(|error| damaged(&*key, error.to_string()))?;
-    if header.zarr_format != 3 {
-        return Err(damaged(key, format!("version {} is not read; version 3 is", header.zarr_format)));
-    }
-    match &*header.node_type {
-        "array" => {
-            let metadata: ArrayMetadataV3 =
-                serde_json::from_slice(&text).map_err(|error| damaged(&*key, error.to_string()))?;
-            let entry = entry(&prefix, &metadata)?;
-            found.push((entry, Node { prefix, metadata, checksum: crc32fast::hash(&text) }));
+        .ok_or_else(|| damaged(&*prefix, format!("there are more than {MAX_NODES} nodes")))?;
+    // Consolidated metadata are copies of those of each node, which may be older than these.
+    let key = |name| format!("{prefix}{name}");
+    let (key, text, metadata) = if let Some(text) = text(files, &key(METADATA))? {
+        let metadata = if is_array(&text).map_err(|reason| damaged(key(METADATA), reason))? {
+            Some(version3(&text))
+        } else {
+            None
+        };
+        (key(METADATA), text, metadata)
+    } else if let Some(text) = text(files, &key(METADATA_V2))? {
+        let metadata = version2(&text);
+        (key(METADATA_V2), text, Some(metadata))
+    } else if let Some(text) = text(files, &key(GROUP_V2))? {
+        (key(GROUP_V2), text, None)
+    } else {
+        return if depth > 0 { Ok(()) } else { Err(Problem::NotRegular { kind: "a folder" }) };
+    };
+    match metadata {
+        Some(metadata) => {
+            let metadata = metadata.map_err(|reason| damaged(&*key, reason))?;
+            let name = prefix.strip_suffix('/').map(str::to_owned);
+            let sizes = metadata.shape.iter().map(|&size| usize::try_from(size).unwrap_or(usize::MAX));
+            let entry = Entry::in_chunks(name, metadata.kind.clone(), &sizes.collect::<Vec<_>>())?;
+            found.push((entry, Node { prefix, metadata, key, checksum: crc32fast::hash(&text) }));
             Ok(())
         }
-        "group" if depth < MAX_DEPTH => {
+        None if depth < MAX_DEPTH => {
             for name in files.folders(&prefix).map_err(Problem::reading)? {
                 visit(files, format!("{prefix}{name}/"), depth + 1, left, found)?;
             }
             Ok(())
         }
-        "group" => Err(damaged(key, format!("groups are nested more than {MAX_DEPTH} levels deep"))),
-        other => Err(damaged(key, format!("`{other}` is neither an array nor a group"))),
+        None => Err(damaged(key, format!("groups are nested more than {MAX_DEPTH} levels deep"))),
     }
 }
 
-fn entry(prefix: &str, metadata: &ArrayMetadataV3) -> Result<Entry, Problem> {
-    let name = prefix.strip_suffix('/').map(str::to_owned);
-    let sizes = metadata.shape.iter().map(|&size| usize::try_from(size).unwrap_or(usize::MAX));
-    let sizes: Vec<usize> = sizes.collect();
-    let known = NAMES.iter().find(|(name, _)| *name == metadata.data_type.name());
-    let kind = match known {
-        Some((_, dtype)) => Kind::Known(Encoding { dtype: *dtype, swapped: false }),
-        None => Kind::Unknown {
-            name: metadata.data_type.name().to_owned(),
-            advice: "does not exist here; convert the array to one of numbers",
-        },
-    };
-    Entry::in_chunks(name, kind, &sizes)
+/// Whether a `zarr.json` is that of an array, and not of a group.
+fn is_array(text: &[u8]) -> Result<bool, String> {
+    let header: Header = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    if header.zarr_format != 3 {
+        return Err(format!("version {} is not read; in a `{METADATA}` version 3 is", header.zarr_format));
+    }
+    match &*header.node_type {
+        "array" => Ok(true),
+        "group" => Ok(false),
+        other => Err(format!("`{other}` is neither an array nor a group")),
+    }
 }
 
 /// The content of a file, unless it is too long.
@@ -105,13 +114,4 @@ pub(super) fn text(files: &dyn Files, key: &str) -> Result<Option<Vec<u8>>, Prob
     let mut text = vec![0; length as usize];
     file.read_exact_at(&mut text, 0).map_err(Problem::reading)?;
     Ok(Some(text))
-}
-
-/// Why a folder is not a store.
-fn no_store(files: &dyn Files) -> Problem {
-    let has = |key| matches!(files.open(key), Ok(Some(_)));
-    if has(".zarray") || has(".zgroup") {
-        return damaged(".zarray", "version 2 is not read; version 3 is");
-    }
-    Problem::NotRegular { kind: "a folder" }
 }

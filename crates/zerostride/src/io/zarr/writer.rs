@@ -1,16 +1,17 @@
 //! Owns the writing of one array as a store. Elements arrive in order, and each chunk is a contiguous run of
-//! them, so no chunk is held in memory. It does not know how the store takes its name (`files.rs`).
+//! them, so at most one chunk is held in memory. It does not know how the store takes its name (`files.rs`).
 
 use std::io::{self, Write};
 
 use flate2::write::GzEncoder;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde_json::{Value, json};
-use zerostride_ops::{Category, DType};
+use zerostride_ops::DType;
 
-use super::layout::NAMES;
-use super::{METADATA, NewFiles};
+use super::metadata::{Keys, NAMES, zero};
+use super::{METADATA, METADATA_V2, NewFiles, blosc};
 use crate::error::file::Problem;
-use crate::io::Compression;
+use crate::io::{Compression, ZarrFormat, npy};
 
 /// The size of an uncompressed chunk in bytes: a compromise between few files and little to read for a few
 /// rows.
@@ -19,57 +20,94 @@ const CHUNK: usize = 16 << 20;
 /// Written in blocks where a chunk extends beyond the array.
 const ZEROS: [u8; 1 << 12] = [0; 1 << 12];
 
-/// Compression levels: fast rather than small.
+/// gzip's level: a lower one leaves more of random floats than there was.
 const GZIP_LEVEL: u32 = 5;
-const ZSTD_LEVEL: i32 = 1;
 
 impl Compression {
-    fn codec(self) -> Option<Value> {
+    /// The codec of elements of a size, as version 3 names it.
+    fn codec(self, item: usize) -> Option<Value> {
         match self {
             Compression::None => None,
+            Compression::Lz4 => Some(json!({"name": "blosc", "configuration": {
+                "cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": item, "blocksize": 0
+            }})),
             Compression::Gzip => Some(json!({"name": "gzip", "configuration": {"level": GZIP_LEVEL}})),
             Compression::Zstd => {
-                Some(json!({"name": "zstd", "configuration": {"level": ZSTD_LEVEL, "checksum": false}}))
+                Some(json!({"name": "zstd", "configuration": {"level": 1, "checksum": true}}))
             }
         }
     }
 
-    fn packer(self, file: Box<dyn Write + Send>, bytes: usize) -> io::Result<Packer> {
-        Ok(match self {
-            Compression::None => Packer::None(file),
-            Compression::Gzip => Packer::Gzip(GzEncoder::new(file, flate2::Compression::new(GZIP_LEVEL))),
-            Compression::Zstd => {
-                let mut encoder = zstd::Encoder::new(file, ZSTD_LEVEL)?;
-                // Some readers require the decompressed size in the frame's header.
-                encoder.set_pledged_src_size(Some(bytes as u64))?;
-                encoder.include_contentsize(true)?;
-                Packer::Zstd(encoder)
+    /// The same as version 2 names it.
+    fn compressor(self) -> Value {
+        match self {
+            Compression::None => Value::Null,
+            Compression::Lz4 => {
+                json!({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0})
             }
-        })
+            Compression::Gzip => json!({"id": "gzip", "level": GZIP_LEVEL}),
+            Compression::Zstd => json!({"id": "zstd", "level": 1, "checksum": true}),
+        }
     }
+
+    fn packer(self, file: Box<dyn Write + Send>, item: usize) -> Packer {
+        match self {
+            Compression::None => Packer::Stream(file),
+            Compression::Gzip => Packer::Gzip(GzEncoder::new(file, flate2::Compression::new(GZIP_LEVEL))),
+            Compression::Lz4 | Compression::Zstd => {
+                Packer::Whole { file, bytes: Vec::new(), item, is_lz4: self == Compression::Lz4 }
+            }
+        }
+    }
+}
+
+/// A frame of Zstandard that says how many bytes it has, as some readers require.
+fn zstd_frame(bytes: &[u8]) -> Vec<u8> {
+    /// The frame's number and the descriptor of its header, which tells what follows.
+    const DESCRIPTOR: usize = 4;
+    const HAS_SIZE: u8 = 3 << 6;
+    let mut frame = compress_to_vec(bytes, CompressionLevel::Fastest);
+    frame[DESCRIPTOR] |= HAS_SIZE;
+    // The size of the window comes before that of the content.
+    frame.splice(DESCRIPTOR + 2..DESCRIPTOR + 2, (bytes.len() as u64).to_le_bytes());
+    frame
 }
 
 /// The file of a chunk, with its compressor.
 enum Packer {
-    None(Box<dyn Write + Send>),
+    Stream(Box<dyn Write + Send>),
     Gzip(GzEncoder<Box<dyn Write + Send>>),
-    Zstd(zstd::Encoder<'static, Box<dyn Write + Send>>),
+    /// A chunk that is compressed as a whole.
+    Whole {
+        file: Box<dyn Write + Send>,
+        bytes: Vec<u8>,
+        item: usize,
+        is_lz4: bool,
+    },
 }
 
 impl Packer {
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn write_all(&mut self, more: &[u8]) -> io::Result<()> {
         match self {
-            Packer::None(file) => file.write_all(bytes),
-            Packer::Gzip(encoder) => encoder.write_all(bytes),
-            Packer::Zstd(encoder) => encoder.write_all(bytes),
+            Packer::Stream(file) => file.write_all(more),
+            Packer::Gzip(encoder) => encoder.write_all(more),
+            Packer::Whole { bytes, .. } => {
+                bytes.try_reserve(more.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+                bytes.extend_from_slice(more);
+                Ok(())
+            }
         }
     }
 
     fn finish(self) -> io::Result<()> {
         let mut file = match self {
-            Packer::None(file) => file,
+            Packer::Stream(file) => file,
             Packer::Gzip(encoder) => encoder.finish()?,
-            Packer::Zstd(encoder) => encoder.finish()?,
+            Packer::Whole { mut file, bytes, item, is_lz4 } => {
+                let packed = if is_lz4 { blosc::encode(&bytes, item) } else { zstd_frame(&bytes) };
+                file.write_all(&packed)?;
+                file
+            }
         };
         file.flush()
     }
@@ -79,6 +117,8 @@ impl Packer {
 pub(in crate::io) struct Writer {
     to: Box<dyn NewFiles>,
     compression: Compression,
+    /// The size of an element in bytes.
+    item: usize,
     grid: Grid,
     /// The row-major number of the current chunk.
     number: usize,
@@ -89,14 +129,20 @@ pub(in crate::io) struct Writer {
 }
 
 impl Writer {
-    /// Writes `zarr.json`, and reserves disk space if the size of the chunks is known.
+    /// Writes the metadata, and reserves disk space if the size of the chunks is known.
     pub(in crate::io) fn start(
         mut to: Box<dyn NewFiles>,
         compression: Compression,
+        format: ZarrFormat,
         dtype: DType,
         shape: &[usize],
     ) -> Result<Writer, Problem> {
-        let grid = Grid::new(shape, dtype.item_size());
+        let item = dtype.item_size();
+        let grid = Grid::new(shape, item, format);
+        let (name, metadata) = match format {
+            ZarrFormat::V2 => (METADATA_V2, metadata_v2(&grid, compression, dtype, shape)?),
+            ZarrFormat::V3 => (METADATA, metadata(&grid, compression, dtype, shape)),
+        };
         if compression == Compression::None {
             let bytes = grid
                 .counts
@@ -104,13 +150,12 @@ impl Writer {
                 .fold(grid.bytes as u64, |bytes, &count| bytes.saturating_mul(count as u64));
             to.reserve(bytes).map_err(Problem::writing)?;
         }
-        let metadata = metadata(&grid, compression, dtype, shape).to_string();
-        let written = to.create(METADATA).and_then(|mut file| {
-            file.write_all(metadata.as_bytes())?;
+        let written = to.create(name).and_then(|mut file| {
+            file.write_all(metadata.to_string().as_bytes())?;
             file.flush()
         });
         written.map_err(Problem::writing)?;
-        Ok(Writer { to, compression, line: grid.line, grid, number: 0, chunk: None })
+        Ok(Writer { to, compression, item, line: grid.line, grid, number: 0, chunk: None })
     }
 
     /// Writes the next elements.
@@ -120,7 +165,7 @@ impl Writer {
                 Some(open) => open,
                 None => {
                     let file = self.to.create(&self.grid.key(self.number))?;
-                    (self.compression.packer(file, self.grid.bytes)?, self.grid.bytes)
+                    (self.compression.packer(file, self.item), self.grid.bytes)
                 }
             };
             let (now, later) = elements.split_at(elements.len().min(left).min(self.line));
@@ -161,10 +206,12 @@ struct Grid {
     /// Bytes of a chunk, and of the divided dimension and those after it.
     bytes: usize,
     line: usize,
+    /// Whether keys begin with a `c`.
+    has_prefix: bool,
 }
 
 impl Grid {
-    fn new(shape: &[usize], item: usize) -> Grid {
+    fn new(shape: &[usize], item: usize, format: ZarrFormat) -> Grid {
         let mut chunk = vec![1; shape.len()];
         let mut room = CHUNK / item;
         let mut divided = 0;
@@ -179,35 +226,28 @@ impl Grid {
         let counts = shape.iter().zip(&chunk).map(|(size, chunk)| size.div_ceil(*chunk)).collect();
         let bytes = chunk.iter().product::<usize>() * item;
         let line = shape[divided.min(shape.len())..].iter().product::<usize>() * item;
-        Grid { chunk, counts, bytes, line }
+        Grid { chunk, counts, bytes, line, has_prefix: format == ZarrFormat::V3 }
     }
 
     /// The key of a chunk's file. The keys have no folders: most chunks are whole rows, so each would be in a
     /// folder of its own.
     fn key(&self, number: usize) -> String {
         let mut left = number;
-        let mut index: Vec<String> = vec![];
+        let mut index: Vec<usize> = vec![];
         for count in self.counts.iter().rev() {
-            index.push((left % count).to_string());
+            index.push(left % count);
             left /= count;
         }
-        index.push("c".into());
         index.reverse();
-        index.join(".")
+        Keys { has_prefix: self.has_prefix, separator: '.' }.key(&index)
     }
 }
 
 fn metadata(grid: &Grid, compression: Compression, dtype: DType, shape: &[usize]) -> Value {
     let name = NAMES.iter().find(|(_, known)| *known == dtype).map(|(name, _)| *name);
-    let fill = match dtype.category() {
-        Category::Bool => json!(false),
-        Category::Complex => json!([0.0, 0.0]),
-        Category::Float => json!(0.0),
-        _ => json!(0),
-    };
     let endian = if cfg!(target_endian = "big") { "big" } else { "little" };
     let bytes = json!({"name": "bytes", "configuration": {"endian": endian}});
-    let codecs: Vec<Value> = std::iter::once(bytes).chain(compression.codec()).collect();
+    let codecs: Vec<Value> = std::iter::once(bytes).chain(compression.codec(dtype.item_size())).collect();
     json!({
         "zarr_format": 3,
         "node_type": "array",
@@ -215,10 +255,30 @@ fn metadata(grid: &Grid, compression: Compression, dtype: DType, shape: &[usize]
         "data_type": name,
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": grid.chunk}},
         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}},
-        "fill_value": fill,
+        "fill_value": zero(dtype),
         "codecs": codecs,
         "attributes": {},
     })
+}
+
+fn metadata_v2(
+    grid: &Grid,
+    compression: Compression,
+    dtype: DType,
+    shape: &[usize],
+) -> Result<Value, Problem> {
+    let advice = "does not exist in version 2 of Zarr; write version 3, or convert to f32 first";
+    let code = npy::descr(dtype).ok_or_else(|| Problem::DType { name: dtype.name().to_owned(), advice })?;
+    Ok(json!({
+        "zarr_format": 2,
+        "shape": shape,
+        "chunks": grid.chunk,
+        "dtype": code,
+        "compressor": compression.compressor(),
+        "fill_value": zero(dtype),
+        "order": "C",
+        "filters": null,
+    }))
 }
 
 #[cfg(test)]
@@ -236,10 +296,11 @@ mod tests {
             (&[3, 5 * million, 1], &[1, 2 * million, 1], &[3, 3, 1]),
             (&[2, 3, million + 1], &[1, 1, million + 1], &[2, 3, 1]),
         ] {
-            let grid = Grid::new(shape, 8);
+            let grid = Grid::new(shape, 8, ZarrFormat::V3);
             assert_eq!((&grid.chunk[..], &grid.counts[..]), (chunk, counts));
         }
-        assert_eq!(Grid::new(&[3, 5 * million, 1], 8).key(4), "c.1.1.0");
-        assert_eq!(Grid::new(&[], 8).key(0), "c");
+        assert_eq!(Grid::new(&[3, 5 * million, 1], 8, ZarrFormat::V3).key(4), "c.1.1.0");
+        assert_eq!(Grid::new(&[3, 5 * million, 1], 8, ZarrFormat::V2).key(4), "1.1.0");
+        assert_eq!(Grid::new(&[], 8, ZarrFormat::V3).key(0), "c");
     }
 }
