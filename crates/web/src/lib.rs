@@ -13,8 +13,10 @@
 pub mod abi;
 mod answer;
 mod code;
+mod combined;
 mod operand;
 mod state;
+mod values;
 mod words;
 
 pub use answer::answer;

@@ -85,9 +85,17 @@ fn values(text: &str) -> Result<Operand, Mistake> {
         return Err(Mistake::Values);
     }
     let whole = |value: &String| value.parse::<i64>().is_ok();
-    let natural = if reader.values.iter().all(whole) { DType::I64 } else { DType::DEFAULT_FLOAT };
+    let natural = match &reader.values[..] {
+        values if !values.is_empty() && values.iter().all(|value| is_bool(value)) => DType::Bool,
+        values if values.iter().all(whole) => DType::I64,
+        _ => DType::DEFAULT_FLOAT,
+    };
     let shape: Vec<Size> = reader.shape.iter().map(|size| size.unwrap_or(0)).collect();
     Ok(Operand::new(&shape).dtype(dtype.unwrap_or(natural)).values(reader.values))
+}
+
+fn is_bool(text: &str) -> bool {
+    matches!(text, "True" | "False")
 }
 
 /// Parses a nested list.
@@ -133,7 +141,10 @@ impl Reader<'_> {
         let end = self.rest.find([',', ']', '[']).unwrap_or(self.rest.len());
         let (number, rest) = self.rest.split_at(end);
         let number = number.trim();
-        if !number.parse::<f64>().is_ok_and(|value| value.is_finite()) {
+        let is_number = number.parse::<f64>().is_ok_and(f64::is_finite);
+        // Bools stand alone: among numbers, what is meant would be a guess.
+        let are_bools = self.values.first().map_or(is_bool(number), |first| is_bool(first));
+        if !(if are_bools { is_bool(number) } else { is_number }) {
             return Err(Mistake::Values);
         }
         if self.shape.len() != level {
@@ -199,6 +210,7 @@ mod tests {
         let vector = read("[1, 2.5]:f64").unwrap();
         assert_eq!((&vector.shape[..], vector.dtype), (&[2][..], Some(DType::F64)));
         assert_eq!(read("[[0.5]]").unwrap().dtype, Some(DType::F32));
+        assert_eq!(read("[[True], [False]]").unwrap().dtype, Some(DType::Bool));
         assert_eq!(read("5:i64").unwrap().shape, [0; 0]);
         assert_eq!(read("[[], []]").unwrap().shape, [2, 0]);
         assert_eq!(nested_text(&[3, 1], &["1", "2", "3"].map(str::to_owned)), "[[1], [2], [3]]");
@@ -219,6 +231,7 @@ mod tests {
             ("[[1, 2", Mistake::Values),
             ("[[1]] 2", Mistake::Values),
             ("[[nan]]", Mistake::Values),
+            ("[[True, 1]]", Mistake::Values),
             ("[1, 2]:f99", Mistake::DType),
         ] {
             assert_eq!(read(text), Err(mistake), "{text}");
