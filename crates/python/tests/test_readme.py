@@ -2,6 +2,7 @@
 
 import doctest
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -21,6 +22,14 @@ def test_the_front_page_runs_outside_a_clone():
     """As the release workflow runs it with a wheel."""
     root = HERE.parents[2]
     subprocess.run([sys.executable, root / "xtask/examples.py", "python", root / "README.md"], check=True)
+
+
+def test_the_guard_reports_what_the_front_page_shows(tmp_path):
+    page = (HERE.parents[2] / "README.md").read_text()
+    program, report = (re.search(rf"^```{language}\n(.*?)^```", page, re.M | re.S)[1] for language in ("python", "text"))
+    (tmp_path / "loss.py").write_text(program)
+    done = subprocess.run([sys.executable, "-m", "zerostride.guard", "loss.py"], capture_output=True, text=True)
+    assert done.stderr.strip() == report.strip()
 
 
 def check(test):
