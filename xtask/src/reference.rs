@@ -41,7 +41,8 @@ pub(crate) fn text() -> Result<String, String> {
     let described = described(&stubs::template()?);
     text += "\n## Around computations\n\n| function | |\n|---|---|\n";
     for one in described.iter().filter(|one| one.members.is_empty() && one.heading.ends_with(')')) {
-        let _ = writeln!(text, "| `{}` | {} |", one.heading, one.doc);
+        let name = one.heading.split('(').next().unwrap_or_default();
+        let _ = writeln!(text, "| <a id=\"{name}\"></a>`{}` | {} |", one.heading, one.doc);
     }
     text += "\n## Classes\n";
     for one in described.iter().filter(|one| !one.members.is_empty() || !one.heading.ends_with(')')) {
@@ -68,7 +69,7 @@ fn find<'a>(name: &str, rows: &'a [Row]) -> Option<&'a Row> {
 fn line(row: &Row, rows: &[Row]) -> String {
     let name = &row.name;
     let call = format!(
-        "`{name}({})`",
+        "<a id=\"{name}\"></a>`{name}({})`",
         row.parameters.iter().map(|parameter| plain(parameter)).collect::<Vec<_>>().join(", ")
     );
     let mut methods = Vec::new();

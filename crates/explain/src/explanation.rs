@@ -191,8 +191,8 @@ impl Explanation {
         Some(left.collect())
     }
 
-    /// The dtype of the broadcast, if there is one: in place that of the target, else the operation's if it is
-    /// known, else the dtype that the operands promote to. Unknown dtypes count as the default float.
+    /// The dtype of the broadcast, if there is one: in place that of the target, else the operation's if it
+    /// is known, else the dtype that the operands promote to. Unknown dtypes count as the default float.
     pub fn result_dtype(&self) -> Option<DType> {
         self.outcome.as_ref().ok().map(|success| success.result_dtype)
     }

@@ -87,7 +87,7 @@ pub(crate) fn matmul(operands: Vec<Operand>) -> Combined {
     combine(operands, &inputs, &order, &output, format!("{} @ {}", names[0], names[1]))
 }
 
-/// PyTorch's message for matrices that do not go together; none if their batches do not, which it tells first.
+/// PyTorch's message for matrices that do not go together; none if their batches do not, which it says first.
 fn mismatch(a: &[Size], b: &[Size]) -> Option<String> {
     let folded = |shape: &[Size]| shape.iter().product::<Size>();
     Some(match (a, b) {
