@@ -21,6 +21,8 @@ pub struct Options {
     pub result: Option<Vec<String>>,
     /// What combines dimensions of the broadcast, as a matrix product sums up products.
     pub reduction: Option<Reduction>,
+    /// Whether bytes are told, which sizes that stand for others do not have.
+    pub has_bytes: bool,
     /// The width of the picture in pixels, which is more only where something does not fit; 720 unless set,
     /// as wide as a notebook's cell.
     pub width: u32,
@@ -47,6 +49,7 @@ impl Default for Options {
             max_bytes: 1 << 30,
             result: None,
             reduction: None,
+            has_bytes: true,
             width: 720,
             expression: None,
         }

@@ -9,10 +9,11 @@ use zerostride_ops::Op;
 use zerostride_shape::Size;
 
 use crate::combined::{self, Refusal};
+use crate::letters::Letters;
 use crate::operand::{Mistake, nested_text, sizes_text};
 use crate::state::Operation::{Einsum, Map, Matmul, Reduce};
 use crate::state::{MOST_OPERANDS, Operation, State, Written};
-use crate::words::{EXAMPLES, LABELS, diagonal, mistake, pick, too_few};
+use crate::words::{EXAMPLES, LABELS, LETTERS, diagonal, mistake, pick, too_few};
 use crate::{code, values};
 
 /// The least and the greatest width of a picture, in pixels.
@@ -86,7 +87,9 @@ struct Program {
 /// ```
 pub fn answer(fragment: &str) -> String {
     let state = State::parse(fragment);
-    let read: Vec<Result<Operand, Mistake>> = state.operands.iter().map(Written::read).collect();
+    let mut letters = Letters::beside(state.operands.iter().map(|operand| &*operand.text));
+    let read: Vec<Result<Operand, Mistake>> =
+        state.operands.iter().map(|operand| operand.read(&mut letters)).collect();
     let problem =
         |operand: &Result<Operand, Mistake>| operand.as_ref().err().map(|&found| mistake(found, state.lang));
     let taken = state.op.and_then(Operation::operands).unwrap_or(MOST_OPERANDS);
@@ -99,7 +102,7 @@ pub fn answer(fragment: &str) -> String {
         });
     let operands: Option<Vec<Operand>> =
         read.iter().take(taken).map(|operand| operand.as_ref().ok().cloned()).collect();
-    let explained = operands.map(|operands| explain(operands, &state));
+    let explained = operands.map(|operands| explain(operands, &state, &letters));
     let (status, explained) = match explained {
         Some((status, explained)) => (status, Some(explained)),
         None => (read.iter().find_map(problem).unwrap_or_default().to_owned(), None),
@@ -132,13 +135,13 @@ pub fn answer(fragment: &str) -> String {
 }
 
 /// The first line, and what is shown, of operands that are valid.
-fn explain(operands: Vec<Operand>, state: &State) -> (String, Explained) {
+fn explain(operands: Vec<Operand>, state: &State, letters: &Letters) -> (String, Explained) {
     let alone = Explanation::new(operands.clone(), Options::default());
     let operands: Vec<Operand> =
         operands.into_iter().zip(alone.names()).map(|(operand, name)| operand.named(name)).collect();
     let programs = code::programs(state, &operands).map(|(library, text)| Program { library, text });
-    let (line, told) = match told(operands, state) {
-        Ok(explanation) => (first_line(&explanation, state.lang), told_of(&explanation, state)),
+    let (line, mut told) = match told(operands, state, letters.is_empty()) {
+        Ok(explanation) => (first_line(&explanation, state.lang), told_of(&explanation, state, letters)),
         Err(message) => {
             let (style, _) = without_styles(&alone.html_fragment(state.lang));
             let report = format!(
@@ -148,11 +151,24 @@ fn explain(operands: Vec<Operand>, state: &State) -> (String, Explained) {
             (message, Explained { style, report, repairs: Vec::new(), programs: Vec::new() })
         }
     };
-    (line, Explained { programs: programs.into(), ..told })
+    told.programs = programs.into();
+    if letters.is_empty() {
+        return (line, told);
+    }
+    for program in &mut told.programs {
+        program.text = letters.written_program(&program.text, program.library.ends_with("Rust"));
+    }
+    let note = pick(state.lang, LETTERS.0, LETTERS.1);
+    told.report = letters.written_in(&told.report).replacen(
+        "</h1>",
+        &format!("</h1>\n<p class=\"zs-who\">{note}</p>"),
+        1,
+    );
+    (letters.written(&line, "·"), told)
 }
 
 /// The explanation of the operation, with its elements if they are known, or why there is none.
-fn told(operands: Vec<Operand>, state: &State) -> Result<Explanation, String> {
+fn told(operands: Vec<Operand>, state: &State, has_bytes: bool) -> Result<Explanation, String> {
     if let Some((op, needed)) = state.op.and_then(|op| Some((op, op.operands()?)))
         && operands.len() < needed
     {
@@ -174,7 +190,9 @@ fn told(operands: Vec<Operand>, state: &State) -> Result<Explanation, String> {
         Refusal::Diagonal => diagonal(state.lang).to_owned(),
     })?;
     let width = state.width.unwrap_or(MOST_WIDTH).clamp(LEAST_WIDTH, MOST_WIDTH);
-    let options = Options { width, ..options };
+    // Of letters there are products, but no bytes.
+    let max_bytes = if has_bytes { options.max_bytes } else { u128::MAX };
+    let options = Options { width, has_bytes, max_bytes, ..options };
     let explanation = Explanation::new(operands.clone(), options.clone());
     let (typed, taken) = (values::typed(&explanation), state.op.and_then(Operation::operands).unwrap_or(2));
     let refused = match state.op {
@@ -214,7 +232,7 @@ fn first_line(explanation: &Explanation, lang: Lang) -> String {
     explanation.text(&page).lines().next().unwrap_or_default().to_owned()
 }
 
-fn told_of(explanation: &Explanation, state: &State) -> Explained {
+fn told_of(explanation: &Explanation, state: &State, letters: &Letters) -> Explained {
     let (style, report) = without_styles(&explanation.html_fragment(state.lang));
     let repairs = match state.op {
         // Views are repaired, which are no operands of the reader's.
@@ -223,8 +241,8 @@ fn told_of(explanation: &Explanation, state: &State) -> Explained {
         _ => explanation.alternatives(),
     };
     let link = |repair: &Repair| Link {
-        label: repair.call.clone(),
-        fragment: repaired(repair, explanation, state).fragment(),
+        label: letters.written(&repair.call, "·"),
+        fragment: repaired(repair, explanation, state, letters).fragment(),
     };
     Explained { style, report, repairs: repairs.iter().map(link).collect(), programs: Vec::new() }
 }
@@ -243,7 +261,7 @@ fn without_styles(html: &str) -> (String, String) {
 }
 
 /// The state after a repair.
-fn repaired(repair: &Repair, explanation: &Explanation, state: &State) -> State {
+fn repaired(repair: &Repair, explanation: &Explanation, state: &State, letters: &Letters) -> State {
     let mut state = state.clone();
     let operand = &explanation.operands()[repair.operand];
     if repair.view[..] == operand.shape[..] {
@@ -261,7 +279,7 @@ fn repaired(repair: &Repair, explanation: &Explanation, state: &State) -> State 
             let dtype = operand.dtype.map_or(String::new(), |dtype| format!(":{dtype}"));
             nested_text(&repair.view, values) + &dtype
         }
-        _ => sizes_text(&repair.view),
+        _ => letters.written(&sizes_text(&repair.view), "*"),
     };
     state
 }

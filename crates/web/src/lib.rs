@@ -14,6 +14,7 @@ pub mod abi;
 mod answer;
 mod code;
 mod combined;
+mod letters;
 mod operand;
 mod state;
 mod values;

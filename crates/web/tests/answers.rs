@@ -221,3 +221,39 @@ fn the_elements_of_a_result_are_drawn() {
         assert!(report.contains(&format!("{element}</pre>")), "{fragment}");
     }
 }
+
+#[test]
+fn sizes_may_be_letters() {
+    let answer = ask("op=sub&o=x=n,1,d&o=y=m,d");
+    assert_eq!(answer["status"], "x - y: (n, 1, d) and (m, d) broadcast to (n, m, d)");
+    let report = answer["explained"]["report"].as_str().unwrap();
+    assert!(report.contains("(n, m, d): n·d·m elements.") && !report.contains("own bytes"));
+    assert!(report.contains("A letter is a size other than 1"));
+    let programs: Vec<&str> = answer["explained"]["programs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        programs[0],
+        "import torch\n\nn, d, m = 5, 7, 3\nx = torch.rand(n, 1, d)\ny = torch.rand(m, d)\nresult = x - y\n"
+    );
+    assert!(
+        programs[4].contains("let (n, d, m) = (5, 7, 3);\nlet x = Tensor::rand(&[n, 1, d], 1)?;"),
+        "{}",
+        programs[4]
+    );
+    let refused = ask("op=mul&o=x=2, n&o=y=m");
+    let error = "The size of tensor a (n) must match the size of tensor b (m) at non-singleton dimension 1";
+    assert_eq!(refused["status"], error);
+    // Letters in repairs are letters in the address that they lead to.
+    let repair = &ask("op=mul&o=x=n, 10&o=y=n")["explained"]["repairs"][0];
+    assert_eq!(repair["label"], "y.unsqueeze(-1)");
+    let repaired = ask(repair["fragment"].as_str().unwrap());
+    assert_eq!(
+        (&repaired["operands"][1]["text"], &repaired["status"]),
+        (&Value::from("n, 1"), &Value::from("x * y: (n, 10) and (n, 1) broadcast to (n, 10)"))
+    );
+    assert!(ask("op=matmul&o=x=n,k&o=y=k,m")["status"].as_str().unwrap().ends_with("shape (n, m)"));
+}

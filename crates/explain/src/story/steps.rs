@@ -188,7 +188,8 @@ fn tell_second(explanation: &Explanation, columns: &[Column], lang: Lang, blocks
     let elements =
         numel.map_or_else(|| say!(lang, "elements-beyond-counting"), |numel| elements(numel, lang));
     let shape = tuple(&result);
-    blocks.push(Block::Says(match explanation.result_bytes().zip(explanation.result_dtype()) {
+    let told = explanation.result_bytes().filter(|_| explanation.options().has_bytes);
+    blocks.push(Block::Says(match told.zip(explanation.result_dtype()) {
         Some((taken, dtype)) => {
             let (taken, dtype) = (bytes(taken, lang), dtype.to_string());
             say!(lang, "result-size-bytes", shape = shape, elements = elements, bytes = taken, dtype = dtype)

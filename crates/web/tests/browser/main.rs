@@ -97,7 +97,7 @@ fn a_mistake_of_the_reader_is_told_beside_the_field_and_of_the_shapes_in_pytorch
     let error = "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 1";
     assert_eq!(heading(&browser), error);
     assert_eq!(browser.text("#status"), error);
-    browser.fill("#operands li:nth-child(1) .text", "5, two");
+    browser.fill("#operands li:nth-child(1) .text", "5, -2");
     assert!(browser.text("#operands li:nth-child(1) .problem").contains("whole numbers"));
     assert_eq!(browser.value("document.querySelector('#operands li .text').ariaInvalid"), json!("true"));
     assert_eq!(browser.value("document.querySelector('#report').classList.contains('stale')"), json!(true));
