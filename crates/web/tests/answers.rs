@@ -190,7 +190,7 @@ fn reductions_and_products_have_the_shapes_and_messages_of_the_engine() {
         let text = |shape: &[usize]| shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         let text = |shape: &[usize]| if shape.is_empty() { "()".to_owned() } else { text(shape) };
         let told = line(&format!("op=matmul&o=x={}&o=y={}", text(a), text(b)));
-        assert_eq!(told, rand(a).matmul(&rand(b)).unwrap_err().to_string());
+        assert_eq!(told, rand(a).matmul(rand(b)).unwrap_err().to_string());
     }
     for (equation, a, b) in
         [("ij,jk->ik", [2, 3], [4, 5]), ("ij,jk->iz", [2, 3], [3, 5]), ("ijk,jk", [2, 3], [3, 5])]
