@@ -44,6 +44,6 @@ def test_documents(path):
     check(doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0))
 
 
-@pytest.mark.parametrize("documented", [zs, zs.fuse, zs.evaluate, zs.open, zs.policy, zs.audit, zs.pool], ids=lambda value: value.__name__)
+@pytest.mark.parametrize("documented", [zs, zs.fuse, zs.evaluate, zs.open, zs.policy, zs.audit, zs.pool, zs.grad, zs.value_and_grad, zs.vjp, zs.jvp, zs.isin], ids=lambda value: value.__name__)
 def test_docstrings(documented):
     check(doctest.DocTestParser().get_doctest(documented.__doc__, {}, documented.__name__, None, 0))
