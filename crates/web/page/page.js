@@ -193,7 +193,7 @@ const start = (ask) => {
   }
   addEventListener("hashchange", () => {
     load(location.hash.slice(1));
-    find("#explanation").scrollIntoView({ block: "nearest" });
+    find("#report h1").scrollIntoView({ block: "nearest" });
   });
   let seen = room();
   addEventListener("resize", () => {

@@ -89,7 +89,7 @@ pub(crate) fn matmul(operands: Vec<Operand>) -> Combined {
 
 /// PyTorch's message for matrices that do not go together; none if their batches do not, which it says first.
 fn mismatch(a: &[Size], b: &[Size]) -> Option<String> {
-    let folded = |shape: &[Size]| shape.iter().product::<Size>();
+    let folded = |shape: &[Size]| shape.iter().fold(1, |all: Size, &size| all.saturating_mul(size));
     Some(match (a, b) {
         ([n], [m]) => format!(
             "inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, but got {n} and {m} elements respectively"

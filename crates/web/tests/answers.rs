@@ -257,3 +257,53 @@ fn sizes_may_be_letters() {
     );
     assert!(ask("op=matmul&o=x=n,k&o=y=k,m")["status"].as_str().unwrap().ends_with("shape (n, m)"));
 }
+
+#[test]
+fn every_question_has_an_answer() {
+    const TEXTS: [&str; 16] = [
+        "2,3",
+        "3",
+        "()",
+        "0,4",
+        "n,1",
+        "m*n,2",
+        "[[1, 2, 3], [4, 5, 6]]",
+        "[[True, False]]",
+        "5:u8",
+        "[[0.5], [-1e30]]",
+        "[[300, -1]]:u8",
+        "[[1, 2]]:c64",
+        "[[1, 2]]:bf16",
+        "[[], []]",
+        "9223372036854775807,9",
+        "4294967296,4294967296",
+    ];
+    const EQUATIONS: [&str; 10] =
+        ["ij,jk->ik", "ij", "...i,i...", "ii", "->", ",", "a,b,c->cba", "ij,ij->zz", "i...j...->", "è,j"];
+    let ops: Vec<String> = ask("")["operations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|op| op["value"].as_str().unwrap().to_owned())
+        .collect();
+    let mut state = 1u64;
+    let mut draw = |most: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as usize % most
+    };
+    for _ in 0..600 {
+        let operands: String = (0..draw(4)).map(|_| format!("&o=={}", TEXTS[draw(TEXTS.len())])).collect();
+        let fragment = format!(
+            "lang={}&op={}&dim={}&keepdim={}&inplace={}&eq={}{operands}",
+            ["en", "it"][draw(2)],
+            ops[draw(ops.len())],
+            ["", "0", "-1", "0,1", "9", "x", "1,1"][draw(7)],
+            draw(2),
+            draw(2),
+            EQUATIONS[draw(EQUATIONS.len())],
+        );
+        let answer = ask(&fragment);
+        assert!(answer["status"].as_str().is_some_and(|status| !status.is_empty()), "{fragment}");
+        assert_eq!(ask(answer["fragment"].as_str().unwrap()), answer, "{fragment}");
+    }
+}
