@@ -1,5 +1,7 @@
 """How Sphinx makes the site of `cargo xtask docs` from the documents of this repository, as they stand."""
 
+import fnmatch
+import json
 import re
 
 project = "zerostride"
@@ -22,37 +24,61 @@ include_patterns = [
     "bench/large/record.md",
     "crates/python/README.md",
     "docs/**.md",
+    "docs/python/notebooks/*.ipynb",
     "examples/**.md",
     "spec/*.md",
 ]
-exclude_patterns = ["docs/python/notebooks/**"]
+source_suffix = {".md": "markdown", ".ipynb": "markdown"}
 myst_heading_anchors = 4
 # The side bar: a title, and the documents below it.
 CONTENTS = {
-    "Guides": [
-        "crates/python/README",
+    "Begin": ["docs/start", "docs/questions", "docs/compared", "docs/python/notebooks/*", "examples/**"],
+    "Python": ["crates/python/README", "docs/python/gradients", "docs/python/guard", "docs/python/mistakes"],
+    "Coming from": [
         "docs/python/numpy",
         "docs/python/pytorch",
         "docs/python/numexpr",
-        "docs/python/[!r]*",
-        "docs/rust",
-        "docs/shell",
-        "docs/files",
-        "docs/systems",
-        "examples/**",
+        "docs/python/einsum",
+        "docs/python/keops",
+        "docs/python/dask",
+        "docs/python/neighbours",
+        "docs/ndarray",
+        "docs/candle",
     ],
-    "Reference": ["docs/operations", "docs/python/reference", "docs/accuracy", "CHANGELOG"],
+    "Rust, shell, files": ["docs/rust", "docs/shell", "docs/files", "docs/systems"],
+    "Reference": ["docs/python/reference", "docs/operations", "docs/accuracy", "CHANGELOG"],
     "Rules": ["spec/broadcasting", "spec/promotion", "spec/in_place", "spec/evaluation", "spec/*"],
-    "Inside": ["ARCHITECTURE", "DESIGN", "CONTRIBUTING", "RELEASING"],
-    "Speed": ["bench/records/*/record", "bench/large/record", "bench/torch_models", "bench/NOTES"],
 }
+# Reached by links from other documents, not from the side bar.
+LINKED = ["ARCHITECTURE", "DESIGN", "CONTRIBUTING", "RELEASING", "bench/*"]
 
 
 PAGE = '\n<p><a href="page/index.html">Type shapes into the page, and it explains their broadcast.</a></p>\n'
 
 
+def notebook(text):
+    """A notebook as Markdown: its texts, its code, and what it printed or drew."""
+    pieces = []
+    for cell in json.loads(text)["cells"]:
+        if cell["cell_type"] == "markdown":
+            pieces.append("".join(cell["source"]))
+            continue
+        pieces.append("```python\n" + "".join(cell["source"]) + "\n```")
+        for output in cell["outputs"]:
+            data = output.get("data", {"text/plain": output.get("text", "")})
+            if "text/html" in data:
+                pieces.append("```{raw} html\n" + "".join(data["text/html"]) + "\n```")
+            else:
+                pieces.append("```text\n" + "".join(data["text/plain"]) + "\n```")
+    return "\n\n".join(pieces)
+
+
 def prepare(app, document, source):
     """Leaves out what examples have for their tests alone, and gives the front page the side bar's contents."""
+    if str(app.env.doc2path(document)).endswith(".ipynb"):
+        source[0] = notebook(source[0])
+    if any(fnmatch.fnmatch(document, pattern) for pattern in LINKED):
+        source[0] = "---\norphan: true\n---\n\n" + source[0]
     source[0] = re.sub(r"(?ms)^```rust\b.*?^```$", lambda block: re.sub(r"(?m)^# .*\n", "", block[0]), source[0])
     # A highlighter would take what `zs` prints for a shell's language.
     source[0] = source[0].replace("```console", "```text").replace("```rust,no_run", "```rust")

@@ -28,7 +28,7 @@ pub(crate) fn build(folder: Option<&str>) -> Outcome {
         run(Command::new(python).args(["-m", "venv"]).arg(&environment))?;
     }
     run(Command::new(&own).args(["-m", "pip", "install", "--quiet"]).args(REQUIREMENTS))?;
-    let page = web::build(folder.join("page").to_str());
+    let page = web::build(folder.join("page").to_str(), true);
     let mut sphinx = Command::new(&own);
     sphinx.args("-m sphinx --quiet --fail-on-warning --keep-going --conf-dir docs".split(' '));
     match &page {

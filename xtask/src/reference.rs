@@ -1,12 +1,16 @@
 //! Owns `docs/python/reference.md`, the reference of the Python package: the stubs (`stubs.rs`) as a page to
-//! read. It does not know where the stubs' rows come from.
+//! read, and the examples of docstrings. It does not know where the stubs' rows come from.
 
 use std::fmt::Write;
+use std::fs;
 
+use crate::root;
 use crate::stubs::{self, Row};
 
 /// The file that is written, from the root of the repository.
 pub(crate) const FILE: &str = "docs/python/reference.md";
+
+const PACKAGE: &str = "crates/python/python/zerostride";
 
 const INTRODUCTION: &str = "\
 # Reference
@@ -27,7 +31,7 @@ struct Described {
 /// The page as it should be.
 pub(crate) fn text() -> Result<String, String> {
     let mut text = INTRODUCTION.to_owned();
-    let rows = stubs::rows()?;
+    let (rows, sources) = (stubs::rows()?, sources()?);
     let mut section = "";
     for row in &rows {
         if is_shown(row, &rows) {
@@ -41,7 +45,19 @@ pub(crate) fn text() -> Result<String, String> {
     let described = described(&stubs::template()?);
     text += "\n## Around computations\n\n| function | |\n|---|---|\n";
     for one in described.iter().filter(|one| one.members.is_empty() && one.heading.ends_with(')')) {
-        let _ = writeln!(text, "| `{}` | {} |", one.heading, one.doc);
+        let name = one.heading.split('(').next().unwrap_or_default();
+        // Below, examples have a heading of this name.
+        let anchor = match examples(name, &sources) {
+            Some(_) => String::new(),
+            None => format!("<a id=\"{name}\"></a>"),
+        };
+        let _ = writeln!(text, "| {anchor}`{}` | {} |", one.heading, one.doc);
+    }
+    for one in &described {
+        let name = one.heading.split('(').next().unwrap_or_default();
+        if let (true, Some(examples)) = (one.heading.ends_with(')'), examples(name, &sources)) {
+            let _ = write!(text, "\n### {name}\n\n{examples}");
+        }
     }
     text += "\n## Classes\n";
     for one in described.iter().filter(|one| !one.members.is_empty() || !one.heading.ends_with(')')) {
@@ -52,8 +68,36 @@ pub(crate) fn text() -> Result<String, String> {
         for (member, doc) in &one.members {
             let _ = writeln!(text, "| `{member}` | {doc} |");
         }
+        if let Some(examples) = examples(&one.heading, &sources) {
+            let _ = write!(text, "\n{examples}");
+        }
     }
     Ok(text)
+}
+
+/// The package's Python, whose docstrings have examples, which are tests.
+fn sources() -> Result<String, String> {
+    let folder = root().join(PACKAGE);
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let mut paths: Vec<_> =
+        fs::read_dir(&folder).map_err(failed)?.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    let paths = paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "py"));
+    paths.map(|path| fs::read_to_string(path).map_err(failed)).collect()
+}
+
+/// The examples of a function's or a class's docstring.
+fn examples(name: &str, sources: &str) -> Option<String> {
+    let start = ["def", "class"].iter().find_map(|kind| sources.find(&format!("\n{kind} {name}(")))?;
+    let docstring = sources[start..].split("\"\"\"").nth(1)?;
+    let paragraphs = docstring.split("\n\n").filter(|paragraph| paragraph.trim_start().starts_with(">>>"));
+    let examples: Vec<String> = paragraphs
+        .map(|paragraph| {
+            let lines = paragraph.lines().map(|line| line.strip_prefix("    ").unwrap_or(line).trim_end());
+            lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+        })
+        .collect();
+    (!examples.is_empty()).then(|| format!("```python\n{}\n```\n", examples.join("\n\n")))
 }
 
 /// In-place methods are shown beside the function of their name.
@@ -68,7 +112,7 @@ fn find<'a>(name: &str, rows: &'a [Row]) -> Option<&'a Row> {
 fn line(row: &Row, rows: &[Row]) -> String {
     let name = &row.name;
     let call = format!(
-        "`{name}({})`",
+        "<a id=\"{name}\"></a>`{name}({})`",
         row.parameters.iter().map(|parameter| plain(parameter)).collect::<Vec<_>>().join(", ")
     );
     let mut methods = Vec::new();

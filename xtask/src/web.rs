@@ -17,8 +17,12 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// The page's own files, which are copied as they are.
 const PAGE: [&str; 4] = ["index.html", "page.css", "page.js", "icon.svg"];
 
-/// Builds the page into a folder, `target/page` unless another is named.
-pub(crate) fn build(folder: Option<&str>) -> Result<PathBuf, String> {
+/// What the page has in place of its links to the documents and the project.
+const LINKS: &str = "    <!-- links -->\n";
+
+/// Builds the page into a folder, `target/page` unless another is named. As a part of the site it leads back
+/// to that, alone to the repository once there is one.
+pub(crate) fn build(folder: Option<&str>, is_in_site: bool) -> Result<PathBuf, String> {
     let module = module()?;
     let folder = folder.map_or_else(|| target_dir().join("page"), PathBuf::from);
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
@@ -26,11 +30,25 @@ pub(crate) fn build(folder: Option<&str>) -> Result<PathBuf, String> {
     for name in PAGE {
         fs::copy(root().join("crates/web/page").join(name), folder.join(name)).map_err(failed)?;
     }
+    let repository = env!("CARGO_PKG_REPOSITORY");
+    let links = match (is_in_site, repository) {
+        (true, _) => links("../docs/start.html", "../index.html"),
+        (false, "") => String::new(),
+        (false, repository) => links(&format!("{repository}/tree/main/docs"), repository),
+    };
+    let index = folder.join("index.html");
+    let page = fs::read_to_string(&index).map_err(failed)?;
+    fs::write(&index, page.replace(LINKS, &links)).map_err(failed)?;
     let bytes = fs::read(&module).map_err(|error| format!("{}: {error}", module.display()))?;
     let engine = format!("\"use strict\";\nconst ZEROSTRIDE = \"{}\";\n", STANDARD.encode(&bytes));
     fs::write(folder.join("engine.js"), engine).map_err(failed)?;
     eprintln!("\n{}: open index.html; the module has {} bytes", folder.display(), bytes.len());
     Ok(folder)
+}
+
+fn links(documents: &str, project: &str) -> String {
+    let link = |word: &str, to: &str| format!("    <a href=\"{to}\" data-word=\"{word}\"></a>\n");
+    link("documents", documents) + &link("project", project)
 }
 
 /// Builds the page and tests it in Chromium; if there is none, reports that.
@@ -47,7 +65,7 @@ pub(crate) fn test() -> Outcome {
         );
         return Ok(());
     }
-    let folder = build(None)?;
+    let folder = build(None, false)?;
     let tests = "test --package zerostride-web --test browser -- --ignored --test-threads=1";
     run_command(Command::new(env!("CARGO")).args(tests.split(' ')).env("ZEROSTRIDE_PAGE", folder))
 }

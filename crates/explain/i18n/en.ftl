@@ -27,6 +27,7 @@ result = result
 headline-of-none = { $expression }: the shape of nothing is { $result }
 headline-of-one = { $expression }: { $result } stays as it is
 headline = { $expression }: { $shapes } broadcast to { $result }
+headline-reduced = { $expression }: the result has shape { $result }
 headline-short = { $expression }: the shapes broadcast to { $result }
 headline-shortest = { $expression }: the shapes broadcast to { $ndim } dimensions
 expression-in-place = { $target }, written in place from { $others }
@@ -84,6 +85,14 @@ emptied = In dim { $dims } a 1 became 0: it takes the OTHER size, not the larger
 target-differs = But { $target }, which is written to, has shape { $shape }, and an operation in place never changes the shape of its target.
 target-fits = It is the shape of { $target }, which can therefore be written in place.
 no-memory = Every dimension fits, but no memory could hold the result: it is refused before anything is allocated.
+
+## A reduction of the broadcast
+step-reduce = What does { $op } combine?
+reduced = { $count ->
+    [0] It combines no dimension: { $shape }.
+    [one] It combines dim { $dims }, { $elements } at a time: { $shape }.
+   *[other] It combines dims { $dims }, { $elements } at a time: { $shape }.
+}
 
 ## How each operand is read
 nothing-stretched = Nothing is stretched: the operands meet element by element.

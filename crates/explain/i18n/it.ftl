@@ -27,6 +27,7 @@ result = risultato
 headline-of-none = { $expression }: la forma senza operandi è { $result }
 headline-of-one = { $expression }: { $result } resta com'è
 headline = { $expression }: il broadcasting di { $shapes } dà { $result }
+headline-reduced = { $expression }: il risultato ha forma { $result }
 headline-short = { $expression }: il broadcasting delle forme dà { $result }
 headline-shortest = { $expression }: il broadcasting delle forme dà { $ndim } dimensioni
 expression-in-place = { $target }, scritto in-place a partire da { $others }
@@ -84,6 +85,14 @@ emptied = Nella dim { $dims } un 1 diventa 0: prende l'ALTRA size, non la maggio
 target-differs = Ma { $target }, il tensore su cui si scrive, ha forma { $shape }, e un'operazione in-place non cambia mai la forma del suo tensore.
 target-fits = È la forma di { $target }, su cui si può quindi scrivere in-place.
 no-memory = Tutte le dimensioni sono compatibili, ma nessuna memoria potrebbe contenere il risultato: viene rifiutato prima di allocare qualsiasi cosa.
+
+## Una riduzione del risultato
+step-reduce = Che cosa combina { $op }?
+reduced = { $count ->
+    [0] Non combina nessuna dimensione: { $shape }.
+    [one] Combina la dim { $dims }, { $elements } alla volta: { $shape }.
+   *[other] Combina le dim { $dims }, { $elements } alla volta: { $shape }.
+}
 
 ## Come viene letto ogni operando
 nothing-stretched = Nulla viene espanso: gli operandi si incontrano elemento per elemento.

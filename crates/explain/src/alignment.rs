@@ -13,11 +13,25 @@ pub(crate) struct Column {
     pub(crate) sizes: Vec<Option<Size>>,
     /// What happens to each operand; meaningless if there is no result.
     pub(crate) roles: Vec<Role>,
-    /// The size of the result; `None` if the sizes do not broadcast.
+    /// The size of the broadcast; `None` if the sizes do not broadcast.
     pub(crate) result: Option<Size>,
+    /// What a reduction makes of it: `1`, or `·` if it is gone.
+    pub(crate) reduced: Option<&'static str>,
 }
 
 impl Column {
+    /// The size of the result, or what becomes of it; `None` if the sizes do not broadcast.
+    pub(crate) fn result_text(&self) -> Option<String> {
+        let size = self.result?;
+        Some(self.reduced.map_or_else(|| size.to_string(), |left| format!("{size}→{left}")))
+    }
+
+    /// The dimension of a result that has it: with size 1 if a reduction has combined it.
+    pub(crate) fn left(&self) -> Column {
+        let result = if self.reduced.is_some() { Some(1) } else { self.result };
+        Column { dim: self.dim, sizes: self.sizes.clone(), roles: self.roles.clone(), result, reduced: None }
+    }
+
     /// Whether operand `i` is to blame for a column that does not fit: its size differs, or it is a target
     /// that would have to grow.
     pub(crate) fn is_wrong(&self, i: usize) -> bool {
@@ -43,6 +57,7 @@ pub(crate) fn columns(shapes: &[&[Size]], broadcast: Option<&Broadcast>) -> Vec<
                 sizes,
                 roles: broadcast.operands().iter().map(|roles| roles[dim]).collect(),
                 result: Some(broadcast.shape()[dim]),
+                reduced: None,
             },
             None => {
                 let result = sizes.iter().flatten().try_fold(1, |size, &own| broadcast_size(size, own));
@@ -51,7 +66,7 @@ pub(crate) fn columns(shapes: &[&[Size]], broadcast: Option<&Broadcast>) -> Vec<
                     size if *size == result => Role::Kept,
                     Some(_) => Role::Stretched,
                 };
-                Column { dim, roles: sizes.iter().map(role).collect(), sizes, result }
+                Column { dim, roles: sizes.iter().map(role).collect(), sizes, result, reduced: None }
             }
         }
     };

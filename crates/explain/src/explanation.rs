@@ -19,11 +19,40 @@ pub struct Options {
     pub max_bytes: u128,
     /// The elements of the result, in row-major order, as they are printed beside the operands' values.
     pub result: Option<Vec<String>>,
+    /// What combines dimensions of the broadcast, as a matrix product sums up products.
+    pub reduction: Option<Reduction>,
+    /// Whether bytes are told, which sizes that stand for others do not have.
+    pub has_bytes: bool,
+    /// The width of the picture in pixels, which is more only where something does not fit; 720 unless set,
+    /// as wide as a notebook's cell.
+    pub width: u32,
+    /// How all of it is written, such as `x @ y`; made of the operation and the names unless set.
+    pub expression: Option<String>,
+}
+
+/// A reduction of a broadcast.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reduction {
+    /// The operation, such as the sum.
+    pub op: Op,
+    /// The dimensions of the broadcast that it combines, in ascending order; others than it has are ignored.
+    pub dims: Vec<usize>,
+    /// Whether they stay, with size 1.
+    pub keepdim: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { op: None, in_place: false, max_bytes: 1 << 30, result: None }
+        Options {
+            op: None,
+            in_place: false,
+            max_bytes: 1 << 30,
+            result: None,
+            reduction: None,
+            has_bytes: true,
+            width: 720,
+            expression: None,
+        }
     }
 }
 
@@ -80,7 +109,7 @@ impl Explanation {
             same_dtype: operands.windows(2).all(|pair| pair[0].counted_dtype() == pair[1].counted_dtype()),
         };
         let outcome = match examine(&operands, &shapes, &options) {
-            Ok(success) if success.classes.contains(&Class::MutualStretch) => {
+            Ok(success) if success.classes.contains(&Class::MutualStretch) && options.reduction.is_none() => {
                 let alternatives = problem.alternatives(success.broadcast.shape());
                 Ok(Success { alternatives, ..success })
             }
@@ -135,13 +164,38 @@ impl Explanation {
         self.outcome.as_ref().ok().map(|success| &success.broadcast)
     }
 
-    /// The shape of the result, if there is one.
+    /// The shape of the broadcast, if there is one.
     pub fn shape(&self) -> Option<&Shape> {
         self.broadcast().map(Broadcast::shape)
     }
 
-    /// The dtype of the result, if there is one: in place that of the target, else the operation's if it is
-    /// known, else the dtype that the operands promote to. Unknown dtypes count as the default float.
+    /// The sizes of the result, if there is one: those of the broadcast that no reduction combines.
+    ///
+    /// ```
+    /// use zerostride_explain::{Explanation, Operand, Options, Reduction};
+    /// use zerostride_ops::Op;
+    ///
+    /// // A matrix product of (2, 3) and (3, 4): products of all pairs, then sums over what both have.
+    /// let operands = vec![Operand::new(&[2, 3, 1]), Operand::new(&[3, 4])];
+    /// let reduction = Some(Reduction { op: Op::Sum, dims: vec![1], keepdim: false });
+    /// let product = Explanation::new(operands, Options { op: Some(Op::Mul), reduction, ..Options::default() });
+    /// assert_eq!(*product.shape().unwrap(), [2, 3, 4]);
+    /// assert_eq!(product.result_sizes().unwrap(), [2, 4]);
+    /// ```
+    pub fn result_sizes(&self) -> Option<Vec<Size>> {
+        let shape = self.shape()?;
+        let Some(Reduction { dims, keepdim, .. }) = &self.options.reduction else {
+            return Some(shape.to_vec());
+        };
+        let left = shape.iter().enumerate().filter_map(|(dim, &size)| match dims.contains(&dim) {
+            true => keepdim.then_some(1),
+            false => Some(size),
+        });
+        Some(left.collect())
+    }
+
+    /// The dtype of the broadcast, if there is one: in place that of the target, else the operation's if it
+    /// is known, else the dtype that the operands promote to. Unknown dtypes count as the default float.
     pub fn result_dtype(&self) -> Option<DType> {
         self.outcome.as_ref().ok().map(|success| success.result_dtype)
     }

@@ -52,10 +52,10 @@ mod svg;
 mod text;
 mod theme;
 
-pub use explanation::{Explanation, Options};
+pub use explanation::{Explanation, Options, Reduction};
 pub use json::refusal_json;
 pub use lang::{Lang, UnknownLang};
-pub use operand::Operand;
+pub use operand::{Operand, element_text};
 pub use reading::Reading;
 pub use repair::{Hint, Repair};
 pub use story::DRAWN_ELEMENTS;

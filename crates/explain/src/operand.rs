@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use zerostride_ops::DType;
+use zerostride_ops::{Complex64, DType, Scalar};
 use zerostride_shape::Size;
 
 /// One operand of a broadcast: a shape, and whatever else is known.
@@ -69,6 +69,43 @@ impl Operand {
     }
 }
 
+/// The text of an element in a drawing: a bool as in Python, a float as short as possible.
+///
+/// ```
+/// use zerostride_explain::element_text;
+/// use zerostride_ops::Scalar;
+///
+/// assert_eq!([2.0, 1.0 / 3.0].map(|element| element_text(Scalar::Float(element))), ["2.", "0.3333"]);
+/// assert_eq!(element_text(Scalar::Bool(true)), "True");
+/// ```
+pub fn element_text(element: Scalar) -> String {
+    match element {
+        Scalar::Bool(true) => "True".to_owned(),
+        Scalar::Bool(false) => "False".to_owned(),
+        Scalar::Int(element) => element.to_string(),
+        Scalar::Float(element) => short(element),
+        Scalar::Complex(element) => complex(element),
+    }
+}
+
+/// Both parts, as `1.+2.j`.
+fn complex(element: Complex64) -> String {
+    let sign = if element.im.is_sign_negative() || element.im.is_nan() { "" } else { "+" };
+    format!("{}{sign}{}j", short(element.re), short(element.im))
+}
+
+/// A float with at most four digits after the point, and always with a point, which marks it as a float.
+fn short(element: f64) -> String {
+    let magnitude = element.abs();
+    if !element.is_finite() {
+        return element.to_string().to_lowercase();
+    }
+    if magnitude != 0.0 && !(1e-3..1e6).contains(&magnitude) {
+        return format!("{element:.3e}");
+    }
+    format!("{element:.4}").trim_end_matches('0').to_owned()
+}
+
 /// A name for every operand: its own, or the next letter that is not taken.
 pub(crate) fn names(operands: &[Operand]) -> Vec<String> {
     let taken: HashSet<&str> = operands.iter().filter_map(|operand| operand.name.as_deref()).collect();
@@ -102,5 +139,26 @@ mod tests {
         assert_eq!(names(&[unnamed(), unnamed().named("a"), unnamed()]), ["b", "a", "c"]);
         assert_eq!(names(&vec![unnamed(); 28])[24..], ["y", "z", "aa", "ab"]);
         assert_eq!(letters_of(26 + 26 * 26), "aaa");
+    }
+
+    #[test]
+    fn complex_numbers_have_both_parts() {
+        for (re, im, text) in [(1.0, 2.5, "1.+2.5j"), (0.0, -1.0, "0.-1.j"), (-0.5, 0.0, "-0.5+0.j")] {
+            assert_eq!(complex(Complex64::new(re, im)), text);
+        }
+    }
+
+    #[test]
+    fn floats_are_short() {
+        for (element, text) in [
+            (1.0, "1."),
+            (0.25, "0.25"),
+            (1.0 / 3.0, "0.3333"),
+            (-0.0, "-0."),
+            (1e-7, "1.000e-7"),
+            (f64::NAN, "nan"),
+        ] {
+            assert_eq!(short(element), text);
+        }
     }
 }

@@ -12,7 +12,7 @@ import pytest
 
 GUIDES = pathlib.Path(__file__).resolve().parents[3] / "docs" / "python"
 # What a guide is about must be installed.
-NEEDS = {"numpy": [], "pytorch": ["torch"], "numexpr": ["numexpr"], "dask": ["dask.array"], "gradients": [], "guard": []}
+NEEDS = {"numpy": [], "pytorch": ["torch"], "numexpr": ["numexpr"], "dask": ["dask.array"], "einsum": [], "keops": [], "gradients": [], "guard": [], "../start": []}
 
 
 NEIGHBOURS = (GUIDES / "neighbours.md").read_text()
@@ -28,7 +28,7 @@ def namespace(name, text):
     for module in NEEDS[name]:
         pytest.importorskip(module, reason=f"{module} is not installed")
     names = {}
-    if name not in ("dask", "guard"):
+    if name not in ("dask", "guard", "../start"):
         exec(blocks(text)[1][0], names)
     return names
 

@@ -23,9 +23,13 @@ let lang = "en";
 const entered = () => {
   const escaped = (selector, row) => encodeURIComponent(find(selector, row).value);
   const operands = all("#operands li").map((row) => `o=${escaped(".name", row)}=${escaped(".text", row)}`);
-  const inPlace = find("#in-place").checked ? ["inplace=1"] : [];
-  return [`lang=${lang}`, `op=${escaped("#operation")}`, ...inPlace, ...operands].join("&");
+  const chosen = [["#in-place", "inplace=1"], ["#keepdim", "keepdim=1"]].flatMap(([box, part]) => find(box).checked ? [part] : []);
+  const written = [`op=${escaped("#operation")}`, `dim=${escaped("#dim")}`, `eq=${escaped("#equation")}`];
+  return [`lang=${lang}`, ...written, ...chosen, ...operands].join("&");
 };
+
+/** The room for a picture, which is drawn narrower on a phone. */
+const room = () => `&width=${find("#report").clientWidth}`;
 
 const label = (scope) => {
   for (const element of all("[data-word]", scope)) element.textContent = words[element.dataset.word];
@@ -49,17 +53,28 @@ const fill = (answer) => {
     return row;
   }));
   find("#in-place").checked = answer.in_place;
+  find("#keepdim").checked = answer.keepdim;
+  find("#dim").value = answer.dim;
+  find("#equation").value = answer.equation;
 };
 
 const showExplanation = ({ style, report, repairs, programs }) => {
   sheet.replaceSync(style);
   find("#report").innerHTML = report;
   all("#report .zs-offers li").forEach((offer, at) => {
+    if (!repairs[at]) return;
     const apply = link({ ...repairs[at], label: words.apply });
     apply.setAttribute("aria-label", `${words.apply}: ${repairs[at].label}`);
     offer.append(apply);
   });
   for (const row of all("#report tr[data-dims]")) row.tabIndex = 0;
+  // What is a little too wide is made smaller, what is more so can be scrolled.
+  for (const figure of all("#report figure")) {
+    find("svg", figure).classList.toggle("wide", find("svg", figure).width.baseVal.value > 1.2 * figure.clientWidth);
+  }
+  for (const box of all("#report :is(figure, .zs-scroll, pre)")) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+  }
   find("#programs").replaceChildren(...programs.map(({ library, text }) => {
     const program = clone("#program");
     find(".library", program).textContent = library;
@@ -78,8 +93,12 @@ const show = (answer) => {
     item.append(link(example));
     return item;
   }));
+  for (const field of all("[data-field]")) field.hidden = !answer.fields.includes(field.dataset.field);
+  find("#dim").placeholder = words["dim-hint"];
   all("#operands li").forEach((row, at) => {
-    const { problem } = answer.operands[at];
+    const { problem, unused } = answer.operands[at];
+    row.classList.toggle("unused", unused);
+    row.title = unused ? words.unused : "";
     find(".problem", row).textContent = problem ?? "";
     find(".text", row).setAttribute("aria-invalid", String(problem !== null));
     find(".remove", row).hidden = answer.operands.length === 1;
@@ -129,13 +148,13 @@ const setTheme = (theme) => {
 const start = (ask) => {
   /** Shows the state of an address; the form follows. */
   const load = (fragment) => {
-    const answer = ask(fragment);
+    const answer = ask(fragment + room());
     fill(answer);
     show(answer);
   };
   /** Shows what has been entered; the address follows. */
   const update = () => {
-    const answer = ask(entered());
+    const answer = ask(entered() + room());
     show(answer);
     history.replaceState(null, "", `#${answer.fragment}`);
   };
@@ -172,7 +191,15 @@ const start = (ask) => {
     find("#report").addEventListener(enter, (event) => light(event.target));
     find("#report").addEventListener(leave, () => light(null));
   }
-  addEventListener("hashchange", () => load(location.hash.slice(1)));
+  addEventListener("hashchange", () => {
+    load(location.hash.slice(1));
+    find("#report h1").scrollIntoView({ block: "nearest" });
+  });
+  let seen = room();
+  addEventListener("resize", () => {
+    if (room() !== seen) show(ask(entered() + room()));
+    seen = room();
+  });
   const preferred = navigator.language.startsWith("it") ? "lang=it" : "";
   load(location.hash.slice(1) || preferred);
   document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -13,8 +13,11 @@
 pub mod abi;
 mod answer;
 mod code;
+mod combined;
+mod letters;
 mod operand;
 mod state;
+mod values;
 mod words;
 
 pub use answer::answer;

@@ -5,6 +5,7 @@ use zerostride_explain::Operand;
 use zerostride_ops::DType;
 use zerostride_shape::{MAX_RANK, Size};
 
+use crate::letters::Letters;
 use crate::state::Written;
 
 /// The most values; more are refused.
@@ -33,8 +34,8 @@ pub(crate) enum Mistake {
 
 impl Written {
     /// The operand of the text.
-    pub(crate) fn read(&self) -> Result<Operand, Mistake> {
-        let operand = read(self.text.trim())?;
+    pub(crate) fn read(&self, letters: &mut Letters) -> Result<Operand, Mistake> {
+        let operand = read(self.text.trim(), letters)?;
         match &*self.name {
             "" => Ok(operand),
             name if is_name(name) => Ok(operand.named(name)),
@@ -43,20 +44,20 @@ impl Written {
     }
 }
 
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     starts && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-fn read(text: &str) -> Result<Operand, Mistake> {
+fn read(text: &str, letters: &mut Letters) -> Result<Operand, Mistake> {
     if text.is_empty() {
         return Err(Mistake::Empty);
     }
     let nested = text.strip_prefix('[').is_some_and(|inner| inner.trim_start().starts_with('['));
-    if nested || text.contains(':') { values(text) } else { Ok(Operand::new(&sizes(text)?)) }
+    if nested || text.contains(':') { values(text) } else { Ok(Operand::new(&sizes(text, letters)?)) }
 }
 
-fn sizes(text: &str) -> Result<Vec<Size>, Mistake> {
+fn sizes(text: &str, letters: &mut Letters) -> Result<Vec<Size>, Mistake> {
     let bracketed =
         |open: char, close: char| text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
     let inner = bracketed('(', ')').or_else(|| bracketed('[', ']'));
@@ -65,13 +66,20 @@ fn sizes(text: &str) -> Result<Vec<Size>, Mistake> {
         return Ok(Vec::new());
     }
     let sizes = sizes.strip_suffix(',').unwrap_or(sizes);
-    let size = |piece: &str| match piece.trim() {
-        digits if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Err(Mistake::Sizes)
+    let mut factor = |piece: &str| match piece.trim() {
+        "" => Err(Mistake::Sizes),
+        digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            digits.parse().map_err(|_| Mistake::TooLarge)
         }
-        digits => digits.parse().map_err(|_| Mistake::TooLarge),
+        name if is_name(name) => letters.size(name).ok_or(Mistake::TooMany),
+        _ => Err(Mistake::Sizes),
     };
-    sizes.split(',').map(size).collect()
+    let mut size = |piece: &str| {
+        piece
+            .split(['*', '·'])
+            .try_fold(1 as Size, |size, piece| size.checked_mul(factor(piece)?).ok_or(Mistake::TooLarge))
+    };
+    sizes.split(',').map(&mut size).collect()
 }
 
 fn values(text: &str) -> Result<Operand, Mistake> {
@@ -85,9 +93,17 @@ fn values(text: &str) -> Result<Operand, Mistake> {
         return Err(Mistake::Values);
     }
     let whole = |value: &String| value.parse::<i64>().is_ok();
-    let natural = if reader.values.iter().all(whole) { DType::I64 } else { DType::DEFAULT_FLOAT };
+    let natural = match &reader.values[..] {
+        values if !values.is_empty() && values.iter().all(|value| is_bool(value)) => DType::Bool,
+        values if values.iter().all(whole) => DType::I64,
+        _ => DType::DEFAULT_FLOAT,
+    };
     let shape: Vec<Size> = reader.shape.iter().map(|size| size.unwrap_or(0)).collect();
     Ok(Operand::new(&shape).dtype(dtype.unwrap_or(natural)).values(reader.values))
+}
+
+fn is_bool(text: &str) -> bool {
+    matches!(text, "True" | "False")
 }
 
 /// Parses a nested list.
@@ -133,7 +149,10 @@ impl Reader<'_> {
         let end = self.rest.find([',', ']', '[']).unwrap_or(self.rest.len());
         let (number, rest) = self.rest.split_at(end);
         let number = number.trim();
-        if !number.parse::<f64>().is_ok_and(|value| value.is_finite()) {
+        let is_number = number.parse::<f64>().is_ok_and(f64::is_finite);
+        // Bools stand alone: among numbers, what is meant would be a guess.
+        let are_bools = self.values.first().map_or(is_bool(number), |first| is_bool(first));
+        if !(if are_bools { is_bool(number) } else { is_number }) {
             return Err(Mistake::Values);
         }
         if self.shape.len() != level {
@@ -176,6 +195,10 @@ pub(crate) fn nested_text(shape: &[Size], values: &[String]) -> String {
 mod tests {
     use super::*;
 
+    fn read(text: &str) -> Result<Operand, Mistake> {
+        super::read(text, &mut Letters::beside([text].into_iter()))
+    }
+
     #[test]
     fn sizes_are_read_in_every_notation() {
         for (text, sizes) in [
@@ -199,6 +222,7 @@ mod tests {
         let vector = read("[1, 2.5]:f64").unwrap();
         assert_eq!((&vector.shape[..], vector.dtype), (&[2][..], Some(DType::F64)));
         assert_eq!(read("[[0.5]]").unwrap().dtype, Some(DType::F32));
+        assert_eq!(read("[[True], [False]]").unwrap().dtype, Some(DType::Bool));
         assert_eq!(read("5:i64").unwrap().shape, [0; 0]);
         assert_eq!(read("[[], []]").unwrap().shape, [2, 0]);
         assert_eq!(nested_text(&[3, 1], &["1", "2", "3"].map(str::to_owned)), "[[1], [2], [3]]");
@@ -208,7 +232,9 @@ mod tests {
     fn mistakes_are_told_apart() {
         for (text, mistake) in [
             ("", Mistake::Empty),
-            ("3, x", Mistake::Sizes),
+            ("3, x y", Mistake::Sizes),
+            ("3, *n", Mistake::Sizes),
+            ("a, b, c, d, e, f, g", Mistake::TooMany),
             ("3,,4", Mistake::Sizes),
             ("-1", Mistake::Sizes),
             ("(3", Mistake::Sizes),
@@ -219,6 +245,7 @@ mod tests {
             ("[[1, 2", Mistake::Values),
             ("[[1]] 2", Mistake::Values),
             ("[[nan]]", Mistake::Values),
+            ("[[True, 1]]", Mistake::Values),
             ("[1, 2]:f99", Mistake::DType),
         ] {
             assert_eq!(read(text), Err(mistake), "{text}");

@@ -7,26 +7,85 @@ use zerostride_ops::Op;
 /// The most operands; others are dropped, which bounds the work that an address can cause.
 pub(crate) const MOST_OPERANDS: usize = 16;
 
-/// The operations that the page offers, each with NumPy's notation if it has no symbol.
-pub(crate) const OPERATIONS: [(Op, &str); 10] = [
-    (Op::Add, ""),
-    (Op::Sub, ""),
-    (Op::Mul, ""),
-    (Op::Div, ""),
-    (Op::Pow, ""),
-    (Op::Maximum, "maximum"),
-    (Op::Minimum, "minimum"),
-    (Op::Eq, ""),
-    (Op::Lt, ""),
-    (Op::Gt, ""),
-];
+/// What is done with the operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// Element by element.
+    Map(Op),
+    /// A reduction of one operand.
+    Reduce(Op),
+    /// The product of two matrices, or of batches of them.
+    Matmul,
+    /// Sums of products, by an equation.
+    Einsum,
+}
+
+use Operation::{Einsum, Map, Matmul, Reduce};
+
+impl Operation {
+    /// The operations that the page offers.
+    pub(crate) const ALL: [Operation; 17] = [
+        Map(Op::Add),
+        Map(Op::Sub),
+        Map(Op::Mul),
+        Map(Op::Div),
+        Map(Op::Pow),
+        Map(Op::Maximum),
+        Map(Op::Minimum),
+        Map(Op::Eq),
+        Map(Op::Lt),
+        Map(Op::Gt),
+        Map(Op::Where),
+        Reduce(Op::Sum),
+        Reduce(Op::Mean),
+        Reduce(Op::Amax),
+        Reduce(Op::Amin),
+        Matmul,
+        Einsum,
+    ];
+
+    /// The name, which is PyTorch's.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Map(op) | Reduce(op) => op.name(),
+            Matmul => "matmul",
+            Einsum => "einsum",
+        }
+    }
+
+    /// The sign between two operands.
+    pub(crate) fn symbol(self) -> Option<&'static str> {
+        match self {
+            Map(op) => op.info().symbol,
+            Matmul => Some("@"),
+            Reduce(_) | Einsum => None,
+        }
+    }
+
+    /// The number of operands, if it takes a certain one. Of two, more may be broadcast.
+    pub(crate) fn operands(self) -> Option<usize> {
+        match self {
+            Map(Op::Where) => Some(3),
+            Reduce(_) => Some(1),
+            Matmul => Some(2),
+            Map(_) | Einsum => None,
+        }
+    }
+}
 
 /// What a reader has chosen.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct State {
     pub(crate) lang: Lang,
-    pub(crate) op: Option<Op>,
+    pub(crate) op: Option<Operation>,
     pub(crate) in_place: bool,
+    /// The dimensions of a reduction, as they are written; none are all.
+    pub(crate) dim: String,
+    pub(crate) keepdim: bool,
+    /// The equation of `einsum`.
+    pub(crate) equation: String,
+    /// The room for a picture in pixels, which is the reader's screen's and in no address.
+    pub(crate) width: Option<u32>,
     pub(crate) operands: Vec<Written>,
 }
 
@@ -46,8 +105,12 @@ impl State {
             let (raw, value) = (value, decoded(value));
             match key {
                 "lang" => state.lang = Lang::of_locale(&value).unwrap_or_default(),
-                "op" => state.op = OPERATIONS.iter().map(|(op, _)| *op).find(|op| op.name() == value),
+                "op" => state.op = Operation::ALL.into_iter().find(|op| op.name() == value),
                 "inplace" => state.in_place = value == "1",
+                "dim" => state.dim = value.trim().to_owned(),
+                "keepdim" => state.keepdim = value == "1",
+                "width" => state.width = value.parse().ok(),
+                "eq" => state.equation = value.trim().to_owned(),
                 "o" if state.operands.len() < MOST_OPERANDS => {
                     // A `=` in a name is escaped, so the first one separates name and text.
                     let (name, text) = match raw.split_once('=') {
@@ -62,7 +125,7 @@ impl State {
         if state.operands.is_empty() {
             let written = |name: &str, text: &str| Written { name: name.to_owned(), text: text.to_owned() };
             state.operands = vec![written("x", "[[1, 2, 3]]"), written("y", "[[4], [5], [6]]")];
-            state.op = Some(Op::Add);
+            state.op = Some(Map(Op::Add));
         }
         state
     }
@@ -72,6 +135,9 @@ impl State {
         let mut parts = vec![format!("lang={}", self.lang)];
         parts.extend(self.op.map(|op| format!("op={}", op.name())));
         parts.extend(self.in_place.then(|| "inplace=1".to_owned()));
+        parts.extend((!self.dim.is_empty()).then(|| format!("dim={}", encoded(&self.dim))));
+        parts.extend(self.keepdim.then(|| "keepdim=1".to_owned()));
+        parts.extend((!self.equation.is_empty()).then(|| format!("eq={}", encoded(&self.equation))));
         parts.extend(
             self.operands
                 .iter()
@@ -120,6 +186,8 @@ mod tests {
     fn a_fragment_is_read_back_as_it_was_written() {
         for fragment in [
             "lang=it&op=sub&inplace=1&o=x=(32,+1)&o==[[1,+2]]:f32&o=%C3%A8=5%26%3D%25%2B",
+            "op=sum&dim=0,+-1&keepdim=1&o=x=3,4",
+            "op=einsum&eq=ij,jk->ik&o=x=3,4&o=y=4,5",
             "",
             "o=%",
             "o=%4",

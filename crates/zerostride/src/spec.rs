@@ -7,6 +7,13 @@ mod front_page {}
 #[doc = include_str!("../../../docs/rust.md")]
 mod guide {}
 
+#[doc = include_str!("../../../docs/candle.md")]
+mod from_candle {}
+
+#[cfg(feature = "ndarray")]
+#[doc = include_str!("../../../docs/ndarray.md")]
+mod from_ndarray {}
+
 #[doc = include_str!("../README.md")]
 mod package_page {}
 

@@ -170,7 +170,7 @@ impl Given {
                 (Operand::new(tensor.shape()).dtype(tensor.dtype()), Some(tensor))
             }
         };
-        let values = tensor.as_ref().map(elements).transpose()?.flatten();
+        let values = tensor.as_ref().map(elements).transpose()?;
         Ok(Given { operand: Operand { name, values, ..operand }, tensor })
     }
 }
@@ -184,7 +184,7 @@ fn result(op: Op, in_place: bool, given: &[Given]) -> Option<Vec<String>> {
     broadcast_shape(&shapes).ok().filter(|shape| shape.numel() <= DRAWN_ELEMENTS)?;
     let result = call(op, arguments(tensors.iter().copied())).ok()?.eval().ok()?;
     let result = if in_place { result.to_dtype(tensors[0].dtype()).ok()? } else { result };
-    elements(&result).ok()?
+    elements(&result).ok()
 }
 
 /// The operation of that name or symbol, if it takes so many operands.

@@ -18,7 +18,7 @@ pub(crate) struct Account {
 
 pub(super) fn tell(explanation: &Explanation, lang: Lang, blocks: &mut Vec<Block>) {
     let readings = explanation.readings();
-    if explanation.result_bytes() == Some(0) || readings.len() < 2 {
+    if explanation.result_bytes() == Some(0) || readings.len() < 2 || !explanation.options().has_bytes {
         return;
     }
     if !readings.iter().any(|reading| reading.is_repeated()) {

@@ -38,9 +38,12 @@ pub(super) fn tell(explanation: &Explanation, lang: Lang) -> Headline {
 fn broadcast_to(explanation: &Explanation, lang: Lang) -> [String; 3] {
     let expression = expression(explanation, lang);
     let shape = explanation.shape().map_or(&[][..], |shape| shape);
-    let result = tuple(shape);
+    let result = tuple(&explanation.result_sizes().unwrap_or_default());
     let shapes: Vec<String> = explanation.operands().iter().map(|operand| tuple(&operand.shape)).collect();
     let full = match shapes.len() {
+        _ if explanation.options().reduction.is_some() => {
+            say!(lang, "headline-reduced", expression = &*expression, result = &*result)
+        }
         0 => say!(lang, "headline-of-none", expression = &*expression, result = &*result),
         1 => say!(lang, "headline-of-one", expression = &*expression, result = &*result),
         _ => {
@@ -59,6 +62,9 @@ fn broadcast_to(explanation: &Explanation, lang: Lang) -> [String; 3] {
 pub(crate) fn expression(explanation: &Explanation, lang: Lang) -> String {
     let names = explanation.names();
     let options = explanation.options();
+    if let Some(expression) = &options.expression {
+        return expression.clone();
+    }
     let Some(info) = options.op.map(|op| op.info()) else {
         return match (names, options.in_place) {
             ([target, others @ ..], true) if !others.is_empty() => {

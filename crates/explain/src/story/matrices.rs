@@ -56,14 +56,16 @@ pub(super) fn tell(explanation: &Explanation, shape: &Shape, lang: Lang, blocks:
         }
         afters.push(after);
     }
+    let sizes = explanation.result_sizes().unwrap_or_default();
     if let (true, Some(result)) = (all_known, &explanation.options().result)
-        && result.len() as Size == numel
+        && result.len() as Size == sizes.iter().product::<Size>()
     {
-        let info = explanation.options().op.map(|op| op.info());
+        let op = explanation.options().op.filter(|_| explanation.options().reduction.is_none());
+        let info = op.map(|op| op.info());
         blocks.push(Block::Equation(Equation {
             title: expression(explanation, lang),
             symbol: info.filter(|info| info.class == OpClass::Binary).and_then(|info| info.symbol),
-            result: Matrix::new(result, shape),
+            result: Matrix::new(result, &sizes),
             operands: afters,
         }));
     }

@@ -12,7 +12,7 @@ pub(crate) mod words;
 use zerostride_shape::{ShapeError, Size};
 
 use crate::alignment::{Column, columns};
-use crate::explanation::Explanation;
+use crate::explanation::{Explanation, Reduction};
 use crate::lang::Lang;
 pub(crate) use account::Account;
 pub(crate) use headline::Headline;
@@ -77,5 +77,11 @@ impl Story {
 fn lined_up(explanation: &Explanation) -> Option<Vec<Column>> {
     let shapes: Vec<&[Size]> = explanation.operands().iter().map(|operand| &*operand.shape).collect();
     let refused = matches!(explanation.error(), Some(ShapeError::RankTooHigh { .. }));
-    (!refused).then(|| columns(&shapes, explanation.broadcast()))
+    let mut columns = (!refused).then(|| columns(&shapes, explanation.broadcast()))?;
+    if let Some(Reduction { dims, keepdim, .. }) = &explanation.options().reduction {
+        for column in columns.iter_mut().filter(|column| dims.contains(&column.dim)) {
+            column.reduced = Some(if *keepdim { "1" } else { "·" });
+        }
+    }
+    Some(columns)
 }

@@ -10,6 +10,10 @@ use crate::explanation::Explanation;
 use crate::lang::{Lang, say};
 
 pub(super) fn tell(explanation: &Explanation, shape: &Shape, lang: Lang, blocks: &mut Vec<Block>) {
+    // What a reduction combines is no result, and never stored.
+    if explanation.options().reduction.is_some() {
+        return;
+    }
     for class in explanation.classes() {
         let (text, instead) = match class {
             Class::MutualStretch => (larger(explanation, shape, lang), explanation.alternatives()),

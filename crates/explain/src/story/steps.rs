@@ -6,7 +6,7 @@ use zerostride_shape::{Role, ShapeError, Size};
 use super::Block;
 use super::words::{bytes, elements, listed, tuple};
 use crate::alignment::Column;
-use crate::explanation::Explanation;
+use crate::explanation::{Explanation, Reduction};
 use crate::lang::{Lang, count, say};
 
 /// The sentence about one dimension, or about neighbouring ones for which it is the same.
@@ -22,8 +22,42 @@ pub(super) fn tell(explanation: &Explanation, columns: &[Column], lang: Lang, bl
     if columns.is_empty() {
         return;
     }
-    tell_first(explanation, columns, lang, blocks);
-    tell_second(explanation, columns, lang, blocks);
+    // One operand meets no other: there is nothing to compare.
+    let Some(reduction) = &explanation.options().reduction else {
+        tell_first(explanation, columns, lang, blocks);
+        return tell_second(explanation, columns, lang, blocks);
+    };
+    if explanation.operands().len() > 1 {
+        tell_first(explanation, columns, lang, blocks);
+        tell_second(explanation, columns, lang, blocks);
+    }
+    tell_third(explanation, reduction, columns, lang, blocks);
+}
+
+/// Step 3: what a reduction leaves.
+fn tell_third(
+    explanation: &Explanation,
+    reduction: &Reduction,
+    columns: &[Column],
+    lang: Lang,
+    blocks: &mut Vec<Block>,
+) {
+    let Some(sizes) = explanation.result_sizes() else { return };
+    let combined = columns.iter().filter(|column| column.reduced.is_some());
+    let dims: Vec<String> = combined.clone().map(|column| column.dim.to_string()).collect();
+    let each = combined.filter_map(|column| column.result).fold(1, |all: u128, size| all * size as u128);
+    blocks.push(Block::Title(say!(lang, "step-reduce", op = reduction.op.name())));
+    let (number, shape) = (count(dims.len() as u128), tuple(&sizes));
+    let elements = elements(each, lang);
+    let dims = listed(&dims, lang);
+    blocks.push(Block::Says(say!(
+        lang,
+        "reduced",
+        count = number,
+        dims = dims,
+        elements = elements,
+        shape = shape
+    )));
 }
 
 /// Step 1: dimension by dimension from the right, up to where it fails.
@@ -154,7 +188,8 @@ fn tell_second(explanation: &Explanation, columns: &[Column], lang: Lang, blocks
     let elements =
         numel.map_or_else(|| say!(lang, "elements-beyond-counting"), |numel| elements(numel, lang));
     let shape = tuple(&result);
-    blocks.push(Block::Says(match explanation.result_bytes().zip(explanation.result_dtype()) {
+    let told = explanation.result_bytes().filter(|_| explanation.options().has_bytes);
+    blocks.push(Block::Says(match told.zip(explanation.result_dtype()) {
         Some((taken, dtype)) => {
             let (taken, dtype) = (bytes(taken, lang), dtype.to_string());
             say!(lang, "result-size-bytes", shape = shape, elements = elements, bytes = taken, dtype = dtype)

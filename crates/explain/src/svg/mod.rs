@@ -18,12 +18,10 @@ use crate::theme::HUES;
 use canvas::{Anchor, Canvas, Number};
 use legend::Legend;
 
-/// The width of a picture, which is that of a notebook's cell.
-const WIDTH: f64 = 720.0;
 const PADDING: f64 = 18.0;
 const LINE: f64 = 20.0;
-/// The characters that fit into one of the first lines.
-const TITLE: usize = 74;
+/// The width of a character of the first lines.
+const CHARACTER: f64 = 9.2;
 
 impl Explanation {
     /// The explanation as an SVG document, as wide as a notebook's cell, which can be used alone or inside a
@@ -54,17 +52,20 @@ impl Explanation {
 pub(crate) fn picture(explanation: &Explanation, story: &Story, lang: Lang, with_headline: bool) -> String {
     let mut canvas = Canvas::default();
     let mut bottom = PADDING - 4.0;
+    let mut width = f64::from(explanation.options().width);
     if with_headline {
-        for (class, line) in first_lines(&story.headline) {
+        let fitting = ((width - 2.0 * PADDING) / CHARACTER) as usize;
+        for (class, line) in first_lines(&story.headline, fitting) {
             bottom += LINE;
             canvas.text(class, (PADDING, bottom - 4.0), Anchor::Start, &line);
         }
         bottom += 12.0;
     }
     if let Some(columns) = &story.columns {
-        bottom = draw(explanation, columns, lang, &mut canvas, bottom);
+        let (right, lowest) = draw(explanation, columns, lang, &mut canvas, (width, bottom));
+        (width, bottom) = (width.max(right + PADDING), lowest);
     }
-    let (width, height) = (Number(WIDTH), Number(bottom + PADDING));
+    let (width, height) = (Number(width), Number(bottom + PADDING));
     let head = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"zs-picture\" role=\"img\" lang=\"{lang}\" \
          width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n<title>{}</title>\n\
@@ -84,50 +85,60 @@ fn hue(operand: usize) -> usize {
     1 + operand % HUES
 }
 
-/// The table, the legend beside or below it, and the cubes, drawn from `y` on; returns the bottom.
-fn draw(explanation: &Explanation, columns: &[Column], lang: Lang, canvas: &mut Canvas, y: f64) -> f64 {
-    let room = WIDTH - 2.0 * PADDING;
-    let mut bottom = y;
+/// The table, the legend beside or below it, and the cubes, drawn from `y` on; returns the right edge and the
+/// bottom.
+fn draw(
+    explanation: &Explanation,
+    columns: &[Column],
+    lang: Lang,
+    canvas: &mut Canvas,
+    (width, y): (f64, f64),
+) -> (f64, f64) {
+    let room = width - 2.0 * PADDING;
+    let (mut right, mut bottom) = (0.0f64, y);
     if !columns.is_empty() {
         let (wide, high) = table::draw(explanation, columns, lang, canvas, (PADDING, y), room);
         let legend = Legend::new(columns, lang);
         let beside = PADDING + wide + 40.0;
-        let legend_bottom = match beside + legend.width() <= WIDTH {
-            true => legend.draw(canvas, (beside, y + table::HEAD)),
-            false => legend.draw(canvas, (PADDING, y + high + 6.0)),
+        let place = match beside + legend.width() <= width {
+            true => (beside, y + table::HEAD),
+            false => (PADDING, y + high + 6.0),
         };
+        let legend_bottom = legend.draw(canvas, place);
+        right = (PADDING + wide).max(place.0 + legend.width());
         bottom = legend_bottom.max(y + high) + 26.0;
     }
     if explanation.operands().is_empty() {
-        return bottom;
+        return (right, bottom);
     }
-    bottom += row::draw(explanation, columns, lang, canvas, (PADDING, bottom), room);
+    let (wide, high) = row::draw(explanation, columns, lang, canvas, (PADDING, bottom), room);
+    (right, bottom) = (right.max(PADDING + wide), bottom + high);
     if let more @ 1.. = explanation.operands().len().saturating_sub(row::DRAWN) {
         bottom += 24.0;
         let text = say!(lang, "operands-not-drawn", count = count(more as u128));
         canvas.text("zs-faint", (PADDING, bottom), Anchor::Start, &text);
     }
-    bottom
+    (right, bottom)
 }
 
-/// The first lines, wrapped, each with its class.
-fn first_lines(headline: &Headline) -> Vec<(&'static str, String)> {
+/// The first lines, wrapped after so many characters, each with its class.
+fn first_lines(headline: &Headline, fitting: usize) -> Vec<(&'static str, String)> {
     // Shapes are not broken: their blanks are replaced while wrapping.
     let broken = |class: &'static str, text: &str, width: usize| {
         let lines = wrap(&text.replace(", ", ",\u{a0}"), width).into_iter();
         lines.map(move |line| (class, line.replace('\u{a0}', " "))).collect::<Vec<_>>()
     };
     match headline {
-        Headline::Broadcast([full, ..]) if full.chars().count() <= 2 * TITLE => {
-            broken("zs-title", full, TITLE)
+        Headline::Broadcast([full, ..]) if full.chars().count() <= 2 * fitting => {
+            broken("zs-title", full, fitting)
         }
-        Headline::Broadcast([_, shorter, _]) if shorter.chars().count() <= 2 * TITLE => {
-            broken("zs-title", shorter, TITLE)
+        Headline::Broadcast([_, shorter, _]) if shorter.chars().count() <= 2 * fitting => {
+            broken("zs-title", shorter, fitting)
         }
-        Headline::Broadcast([.., shortest]) => broken("zs-title", shortest, TITLE),
+        Headline::Broadcast([.., shortest]) => broken("zs-title", shortest, fitting),
         Headline::Error { line, who } => {
-            let mut lines = broken("zs-title zs-wrong zs-hue-text", line, TITLE);
-            lines.extend(who.iter().flat_map(|who| broken("zs-faint", who, TITLE + 10)));
+            let mut lines = broken("zs-title zs-wrong zs-hue-text", line, fitting);
+            lines.extend(who.iter().flat_map(|who| broken("zs-faint", who, fitting + 10)));
             lines
         }
     }

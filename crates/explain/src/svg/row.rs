@@ -17,8 +17,9 @@ use crate::story::words::{label, tuple};
 const SIDES: [f64; 9] = [40.0, 36.0, 33.0, 30.0, 27.0, 25.0, 23.0, 21.0, 19.0];
 /// The side of a cell if even the smallest needs more than one line.
 const LINES_SIDE: f64 = 30.0;
-/// The width of a sign between two blocks.
+/// The least width of a sign between two blocks, and that of a character of a word.
 const SIGN: f64 = 40.0;
+const SIGN_CHARACTER: f64 = 8.0;
 /// The width of the cross in place of a result.
 const CROSS: f64 = 120.0;
 /// The greatest height of a front.
@@ -35,11 +36,11 @@ const CHARACTER: f64 = 7.3;
 /// One piece of a row.
 enum Piece<'a> {
     Block(Box<Block<'a>>),
-    Sign(&'static str),
+    Sign(String),
     Cross(String),
 }
 
-/// Draws the row between `x` and `x + room` from `y` on, and returns its height.
+/// Draws the row between `x` and `x + room` from `y` on, and returns its size.
 pub(super) fn draw(
     explanation: &Explanation,
     columns: &[Column],
@@ -47,12 +48,12 @@ pub(super) fn draw(
     canvas: &mut Canvas,
     (x, y): (f64, f64),
     room: f64,
-) -> f64 {
+) -> (f64, f64) {
     let view = View::new(explanation, columns);
     let pieces = pieces(explanation, &view, columns, lang);
     let longest = longest_value(explanation);
     let (cell, lines) = arrange(&pieces, longest, room);
-    let mut bottom = y;
+    let (mut bottom, mut widest) = (y, 0.0f64);
     for line in lines {
         let (mut above, mut below, mut wide) = (0.0f64, 0.0f64, 0.0);
         for piece in line {
@@ -61,6 +62,7 @@ pub(super) fn draw(
             below = below.max(down);
             wide += width;
         }
+        widest = widest.max(wide);
         // The middles of all fronts are at one height.
         let middle = bottom + above;
         let mut left = x + (room - wide).max(0.0) / 2.0;
@@ -71,8 +73,9 @@ pub(super) fn draw(
                     block.draw(canvas, cell, (left + extent.left, middle - extent.front / 2.0));
                 }
                 Piece::Sign(sign) => {
-                    let place = (left + SIGN / 2.0, middle + 8.0);
-                    canvas.text("zs-sign zs-faint", place, Anchor::Middle, sign);
+                    let centre = left + sign_width(sign) / 2.0;
+                    let (class, down) = if sign.contains(' ') { ("zs-code", 4.5) } else { ("zs-sign", 8.0) };
+                    canvas.text(&format!("{class} zs-faint"), (centre, middle + down), Anchor::Middle, sign);
                 }
                 Piece::Cross(why) => draw_cross(canvas, (left + CROSS / 2.0, middle), why),
             }
@@ -80,7 +83,7 @@ pub(super) fn draw(
         }
         bottom = middle + below + 14.0;
     }
-    bottom - 14.0 - y
+    (widest, bottom - 14.0 - y)
 }
 
 /// The width of a piece, and its extent above and below its middle.
@@ -90,9 +93,13 @@ fn size(piece: &Piece<'_>, cell: Cell) -> (f64, f64, f64) {
             let Extent { left, right, above, below, front } = block.extent(cell);
             (left + block.width(cell) + right, above + front / 2.0, below + front / 2.0)
         }
-        Piece::Sign(_) => (SIGN, 16.0, 16.0),
+        Piece::Sign(sign) => (sign_width(sign), 16.0, 16.0),
         Piece::Cross(_) => (CROSS, 30.0, 44.0),
     }
+}
+
+fn sign_width(sign: &str) -> f64 {
+    SIGN.max((sign.chars().count() + 3) as f64 * SIGN_CHARACTER)
 }
 
 /// The size of a cell, and the pieces by line.
@@ -136,21 +143,22 @@ fn pieces<'a>(
 ) -> Vec<Piece<'a>> {
     let info = explanation.options().op.map(|op| op.info());
     let symbol = info.filter(|info| info.class == OpClass::Binary).and_then(|info| info.symbol);
-    let (between, before_result) = match (symbol, explanation.options().in_place) {
-        (Some(symbol), false) => (symbol, "="),
-        (Some(symbol), true) => (symbol, "→"),
-        (None, _) => (",", "→"),
+    let between = symbol.unwrap_or(",");
+    let before_result = match (&explanation.options().reduction, symbol, explanation.options().in_place) {
+        (Some(reduction), ..) => format!("{} →", reduction.op.name()),
+        (None, Some(_), false) => "=".to_owned(),
+        _ => "→".to_owned(),
     };
     let mut pieces = Vec::new();
     for i in drawn(explanation) {
         if !pieces.is_empty() {
-            pieces.push(Piece::Sign(between));
+            pieces.push(Piece::Sign(between.to_owned()));
         }
         pieces.push(Piece::Block(Box::new(operand(explanation, view, i, lang))));
     }
     if explanation.error().is_some() {
         pieces.push(Piece::Cross(disagreement(explanation, columns)));
-    } else if let Some(result) = result(explanation, view, lang) {
+    } else if let Some(result) = result(explanation, columns, lang) {
         pieces.push(Piece::Sign(before_result));
         pieces.push(Piece::Block(Box::new(result)));
     }
@@ -213,11 +221,17 @@ fn operand<'a>(explanation: &'a Explanation, view: &View<'a>, i: usize, lang: La
     }
 }
 
-fn result<'a>(explanation: &'a Explanation, view: &View<'a>, lang: Lang) -> Option<Block<'a>> {
-    let (body, shape) = (view.result()?, explanation.shape()?);
-    let offset = offsets(shape, shape.len(), view);
+fn result<'a>(explanation: &'a Explanation, columns: &[Column], lang: Lang) -> Option<Block<'a>> {
+    let shape = explanation.result_sizes()?;
+    // Dimensions that are gone take no room, so that it is drawn as a tensor of its own shape.
+    let left: Vec<Column> =
+        columns.iter().filter(|column| column.reduced != Some("·")).map(Column::left).collect();
+    let view = View::new(explanation, &left);
+    let body = view.result()?;
+    let offset = offsets(&shape, shape.len(), &view);
     let values = explanation.options().result.as_deref();
-    let values = values.filter(|values| values.len() as Size == shape.numel() && is_short(values));
+    let values =
+        values.filter(|values| values.len() as Size == shape.iter().product::<Size>() && is_short(values));
     let name = match (explanation.options().in_place, explanation.names().first()) {
         (true, Some(target)) => label(target, "…"),
         _ => say!(lang, "result"),
@@ -228,7 +242,7 @@ fn result<'a>(explanation: &'a Explanation, view: &View<'a>, lang: Lang) -> Opti
         operand: None,
         hue: 0,
         name,
-        shape: shape_text(shape),
+        shape: shape_text(&shape),
         value: Box::new(move |at| values?.get(offset(at)?).cloned()),
         tooltip: Box::new(|_| String::new()),
     })

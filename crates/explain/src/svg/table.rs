@@ -102,7 +102,7 @@ fn cells(column: &Column) -> Vec<String> {
 /// The text of a box: the size of an operand and how it changes, or the size of the result.
 fn cell(column: &Column, row: usize) -> String {
     if row == column.sizes.len() {
-        return column.result.map_or("✗".to_owned(), |size| size.to_string());
+        return column.result_text().unwrap_or_else(|| "✗".to_owned());
     }
     match (column.sizes[row], column.roles[row], column.result) {
         (Some(size), Role::Stretched, Some(result)) => format!("{size}→{result}"),

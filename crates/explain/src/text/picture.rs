@@ -50,8 +50,8 @@ fn print(column: &Column, marked: bool, signs: Signs) -> Printed {
             (Some(size), ..) => (Ink::Plain, size.to_string()),
         });
     }
-    cells.push(match column.result {
-        Some(size) => (Ink::Title, size.to_string()),
+    cells.push(match column.result_text() {
+        Some(text) => (Ink::Title, text.replace('→', signs.arrow).replace('·', signs.missing)),
         None => (Ink::Wrong, signs.wrong.to_owned()),
     });
     let width = cells.iter().map(|(_, text)| width(text)).max().unwrap_or(0);

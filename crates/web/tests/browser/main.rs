@@ -50,7 +50,7 @@ fn what_is_typed_is_drawn_at_once() {
     assert!(browser.text("#report").contains("[10, 20]"), "values are shown");
     assert!(browser.text("#programs figure:nth-child(1) code").contains("torch.tensor([[1, 2], [3, 4]])"));
     assert!(browser.text("#programs figure:nth-child(2) code").contains("result = output - target"));
-    assert!(browser.text("#programs figure:nth-child(3) code").contains("output.sub(&target)?"));
+    assert!(browser.text("#programs figure:nth-child(5) code").contains("output.sub(&target)?"));
     browser.click("#add");
     browser.fill("#operands li:nth-child(3) .text", "5, 1, 1");
     assert_eq!(browser.value("document.querySelectorAll('#operands li').length"), json!(3));
@@ -60,12 +60,44 @@ fn what_is_typed_is_drawn_at_once() {
 
 #[test]
 #[ignore = "cargo xtask test runs it, with the page and Chromium"]
+fn an_operation_shows_its_own_fields_and_the_elements_of_its_result() {
+    let browser = page("");
+    let values =
+        || browser.value("[...document.querySelectorAll('#report .zs-value')].map((e) => e.textContent)");
+    let shown =
+        |field: &str| browser.value(&format!("!document.querySelector('[data-field={field}]').hidden"));
+    assert!(values().as_array().unwrap().ends_with(&[json!("7"), json!("8"), json!("9")]), "{}", values());
+    let choose = |op: &str| {
+        browser.value(&format!(
+            "((field) => (field.value = {op:?}, field.dispatchEvent(new Event('input', {{ bubbles: true }}))))\
+             (document.querySelector('#operation'))"
+        ));
+    };
+    choose("sum");
+    assert_eq!(
+        (shown("in-place"), shown("dim"), shown("equation")),
+        (json!(false), json!(true), json!(false))
+    );
+    assert_eq!(heading(&browser), "x.sum(): the result has shape ()");
+    browser.fill("#dim", "1");
+    browser.click("#keepdim");
+    assert_eq!(heading(&browser), "x.sum(1, keepdim=True): the result has shape (1, 1)");
+    assert!(values().as_array().unwrap().ends_with(&[json!("6")]), "{}", values());
+    assert!(browser.value("location.hash").as_str().unwrap().contains("op=sum&dim=1&keepdim=1"));
+    choose("einsum");
+    browser.fill("#equation", "ij,ji->");
+    assert!(heading(&browser).ends_with("the result has shape ()"), "{}", heading(&browser));
+    assert!(values().as_array().unwrap().ends_with(&[json!("32")]), "{}", values());
+}
+
+#[test]
+#[ignore = "cargo xtask test runs it, with the page and Chromium"]
 fn a_mistake_of_the_reader_is_told_beside_the_field_and_of_the_shapes_in_pytorchs_words() {
     let browser = page("op=add&o=x=5,2,4,1&o=y=3,1,1");
     let error = "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 1";
     assert_eq!(heading(&browser), error);
     assert_eq!(browser.text("#status"), error);
-    browser.fill("#operands li:nth-child(1) .text", "5, two");
+    browser.fill("#operands li:nth-child(1) .text", "5, -2");
     assert!(browser.text("#operands li:nth-child(1) .problem").contains("whole numbers"));
     assert_eq!(browser.value("document.querySelector('#operands li .text').ariaInvalid"), json!("true"));
     assert_eq!(browser.value("document.querySelector('#report').classList.contains('stale')"), json!(true));
@@ -242,6 +274,8 @@ fn the_page_fits_every_screen_in_both_themes() {
         ("values", ""),
         ("mistake", "op=sub&o=output=32,1&o=target=32"),
         ("error", "lang=it&op=add&o=x=5,2,4,1&o=y=3,1,1"),
+        ("matmul", "op=matmul&o=x=[[1, 2, 3], [4, 5, 6]]&o=y=[[1, 0], [0, 1], [1, 1]]"),
+        ("einsum", "op=einsum&eq=bhqd,bhkd->bhqk&o=q=2, 8, 10, 64&o=k=2, 8, 12, 64"),
     ] {
         for theme in ["light", "dark"] {
             for (screen, width, height, mobile) in [("desktop", 1280, 900, false), ("phone", 390, 844, true)]
@@ -254,6 +288,19 @@ fn the_page_fits_every_screen_in_both_themes() {
                 show(&browser, fragment);
                 let overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
                 assert_eq!(browser.value(overflow), json!(0), "{name} on a {screen}");
+                let holds = |condition: &str| {
+                    assert_eq!(browser.value(condition), json!(true), "{condition}: {name} on a {screen}");
+                };
+                holds("document.querySelector('#report h1').getBoundingClientRect().bottom < innerHeight");
+                let tops =
+                    "['#report', '#try'].map((id) => document.querySelector(id).getBoundingClientRect().top)";
+                holds(&format!("(([answer, examples]) => {mobile} ? answer < examples : true)({tops})"));
+                // What is cut can be scrolled, from the keyboard too, and has a shadow where it goes on.
+                holds(
+                    "[...document.querySelectorAll('#report *, #programs *')].every((e) => \
+                     e.scrollWidth <= e.clientWidth + 1 || getComputedStyle(e).overflowX === 'visible' || \
+                     e.tabIndex === 0 && getComputedStyle(e).backgroundImage.includes('gradient'))",
+                );
                 browser.picture(&pictures.join(format!("{name}-{theme}-{screen}.png")));
             }
         }

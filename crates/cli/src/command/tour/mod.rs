@@ -110,20 +110,14 @@ fn with_values(op: Op, expression: &str, bindings: &[&str]) -> Result<(Explanati
             _ => unreachable!("a value is a number or a tensor"),
         };
         operands.push(
-            Operand::new(tensor.shape())
-                .named(binding.name)
-                .dtype(tensor.dtype())
-                .values(elements(&tensor)?.unwrap_or_default()),
+            Operand::new(tensor.shape()).named(binding.name).dtype(tensor.dtype()).values(elements(&tensor)?),
         );
         values.insert(binding.name.to_owned(), value);
     }
     let ast = expr::parse(expression).map_err(|problem| Report::in_text(problem, expression))?;
     let result = evaluate::evaluate(&ast, &values, &budget).and_then(|part| part.tensor());
     let result: Option<Tensor> = result.ok().map(|expr: Expr| expr.eval()).transpose()?;
-    let options = Options {
-        op: Some(op),
-        result: result.as_ref().map(elements).transpose()?.flatten(),
-        ..Options::default()
-    };
+    let options =
+        Options { op: Some(op), result: result.as_ref().map(elements).transpose()?, ..Options::default() };
     Ok((Explanation::new(operands, options), result.map(|result| result.to_string())))
 }

@@ -72,16 +72,11 @@ impl<const N: usize> Loops<N> {
     }
 
     /// The same elements in the order in which the dimensions of a result lie that has memory of its own: as
-    /// those of the operands do, of which one decides `first`.
+    /// those of the operands do.
     #[inline(always)]
-    pub(super) fn turn(&mut self, first: usize) {
-        if self.dense.contains(&false) {
-            self.strides.swap(0, first);
-            let is_in_order = self.is_in_order();
-            self.strides.swap(0, first);
-            if !is_in_order {
-                self.turn_dims(first);
-            }
+    pub(super) fn turn(&mut self) {
+        if self.dense.contains(&false) && !self.is_in_order() {
+            self.turn_dims();
         }
     }
 
@@ -102,13 +97,12 @@ impl<const N: usize> Loops<N> {
     }
 
     #[cold]
-    fn turn_dims(&mut self, first: usize) {
+    fn turn_dims(&mut self) {
         let own = *self;
         let outermost_first = |dims: &[usize]| -> Vec<usize> { dims.iter().rev().copied().collect() };
         let lens = outermost_first(&own.lens[..own.count]);
-        let mut strides =
+        let strides =
             own.strides.map(|strides| -> Vec<isize> { strides[..own.count].iter().rev().copied().collect() });
-        strides.swap(0, first);
         let Some(order) = result_order(&lens, &strides.each_ref().map(|strides| &strides[..])) else {
             return;
         };
