@@ -507,3 +507,37 @@ fn steps_of_plans_that_run_together_count_their_operations_once() {
     let x = Expr::from(&Tensor::rand(&[1000, 600], 3).unwrap());
     assert_eq!(x.softmax(1).plan().unwrap().operations(Op::Exp), 600_000);
 }
+
+#[test]
+fn few_elements_are_reduced_within_a_longer_reduction() {
+    let apart = |expr: Expr| Expr::from(&expr.eval().unwrap());
+    for dtype in [DType::F32, DType::F64, DType::F16] {
+        for (rows, columns, few) in [(40, 300, 3), (7, 1500, 2), (3, 5000, 8), (30, 129, 5), (40, 300, 9)] {
+            let point = Expr::from(&Tensor::rand(&[rows, 1, few], 5).unwrap()).to_dtype(dtype) - 0.5;
+            let others = Expr::from(&Tensor::rand(&[1, columns, few], 6).unwrap()).to_dtype(dtype);
+            let differences = apart(point) - &apart(others);
+            let each: [fn(&Expr, bool) -> Expr; 4] = [
+                |x, keeps| if keeps { x.square().sum(keepdim(-1)) } else { x.square().sum(-1) },
+                |x, keeps| if keeps { x.amax(keepdim(-1)) } else { x.amax(-1) },
+                |x, keeps| if keeps { x.amin(keepdim(-1)) } else { x.amin(-1) },
+                |x, keeps| if keeps { x.prod(keepdim(-1)) } else { x.prod(-1) },
+            ];
+            // Products of few elements are no operation on two.
+            let ways = each.into_iter().zip([true, true, true, false]);
+            for (each, has_pairs, keeps) in
+                ways.flat_map(|(each, has)| [(each, has, false), (each, has, true)])
+            {
+                let dim = if keeps { -2 } else { -1 };
+                let (within, table) = (each(&differences, keeps), apart(each(&differences, keeps)));
+                let together = (-&within).exp().sum(dim);
+                let plan = together.plan().unwrap();
+                let is_one = has_pairs && few <= 8 && dtype != DType::F16;
+                assert_eq!(plan.passes() == 1, is_one, "{few} of {dtype}: {plan}");
+                let expected = bytes(&(-&table).exp().sum(dim), 1);
+                for threads in [1, 2] {
+                    assert!(bytes(&together, threads) == expected, "{together} of {few} {dtype}");
+                }
+            }
+        }
+    }
+}

@@ -54,7 +54,8 @@ impl<'e> Reduction<'e> {
 
     /// Whether each result has the elements of rows, and vectors of them.
     pub(super) fn is_along_rows(&self) -> bool {
-        self.dims.last().is_some_and(|&last| last + 1 == self.sizes.ndim()) && lanes(self.elements()) > 1
+        let innermost = (0..self.sizes.ndim()).rfind(|&dim| self.sizes[dim] > 1);
+        innermost.is_some_and(|dim| self.dims.contains(&dim)) && lanes(self.elements()) > 1
     }
 
     /// Elements of each result.
@@ -86,7 +87,8 @@ impl<'e> Reduction<'e> {
     pub(super) fn few(&self) -> Option<usize> {
         let (count, dtype) = (self.elements(), self.operand.meta().ok()?.dtype());
         let is_few = matches!(self.dims, [_]) && (2..=FEW_RESULTS).contains(&count);
-        let are_floats = self.compute.category() == Category::Float
+        // Halves are summed in f32.
+        let are_floats = matches!(self.compute, DType::F32 | DType::F64)
             && Reducer::takes(self.op, self.compute, dtype, count) == self.compute;
         (is_few && are_floats && self.op.columns().pair.is_some()).then_some(count)
     }

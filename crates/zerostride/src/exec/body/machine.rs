@@ -93,8 +93,8 @@ impl<'a> Machine<'a> {
 }
 
 impl Compiled {
-    /// Runs a code of the program on some rows. `loads` and `ends`, the operands behind loads and numbers, are
-    /// addresses in the first row and their distances from row to row.
+    /// Runs a code of the program on some rows. `loads` and `ends`, the operands behind loads and numbers,
+    /// are addresses in the first row and their distances from row to row.
     ///
     /// # Safety
     /// As [`Compiled::check_feeds`] has found, and the last operands are what the code asks for.
@@ -345,8 +345,9 @@ impl<'a> Tiles<'a> {
     }
 
     /// Runs the program on some lines of `len` elements: of each load those that are read `in_place`, with
-    /// their stride and prefetch distance, or else what `load` fills its tile with, line after line: of a load
-    /// whose lines are all the same, one, and `line_at` says which. The elements of leaves enter accumulators, which are `empty` before, where there are some and code for it.
+    /// their stride and prefetch distance, or else what `load` fills its tile with, line after line, or only
+    /// one where all are the same, and `line_at` says which. The elements of leaves enter accumulators, which
+    /// are `empty` before, where there are some and code for it.
     pub(crate) fn run<'b>(
         &'b mut self,
         (lines, len): (usize, usize),

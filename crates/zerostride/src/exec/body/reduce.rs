@@ -345,13 +345,13 @@ impl<'p> Reduction<'_, 'p> {
             let ahead = if asks { self.inputs[load].offset(next.0, next.1).wrapping_sub(at) } else { 0 };
             Some((slice.at(at), step, ahead.wrapping_mul(loads[load].1 as isize)))
         };
-        let place = |load: usize| {
+        let line_at = |load: usize| {
             let (columns, StridedRange { first, step, count }) = part(load);
             is_alike(load).then(|| {
                 (self.inputs[load].offset(columns.start, first), [first, step, columns.len() * count])
             })
         };
-        tiles.run((lines, len), self.empty, in_place, place, |load, tile| {
+        tiles.run((lines, len), self.empty, in_place, line_at, |load, tile| {
             let (columns, rows) = part(load);
             self.inputs[load].load(columns, rows, order, tile);
         })
