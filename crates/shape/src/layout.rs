@@ -181,7 +181,7 @@ impl Layout {
     /// # Ok::<(), zerostride_shape::ShapeError>(())
     /// ```
     pub fn is_in_order(&self) -> bool {
-        let mut outer = usize::MAX;
+        let mut outer = Stride::MAX.unsigned_abs();
         self.shape.iter().zip(&self.strides).all(|(&size, &stride)| {
             let own = stride.unsigned_abs();
             let decides = size != 1 && own != 0;

@@ -63,7 +63,7 @@ impl std::error::Error for Unprintable {}
 /// *mut u8, count: usize)`.
 ///
 /// The arguments are the addresses of the first elements of the inputs and then of the results, followed by
-/// the distances in bytes between elements of the inputs that are [`Read::Stepped`](crate::Read::Stepped),
+/// the distances in bytes between elements of the inputs that are [`Read::Stepped`],
 /// in their order. It reads `count` elements of each input (one of a splat) and writes as many of each
 /// result, and touches no other memory of theirs. A result may be the same elements as a contiguous input of
 /// as many bytes an element; otherwise, no result shares memory with another operand. Accumulators are given
