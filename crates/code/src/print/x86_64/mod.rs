@@ -67,8 +67,8 @@ impl std::error::Error for Unprintable {}
 /// `count` elements of each input (one of a splat) and writes as many of each result, and touches no other
 /// memory of theirs. A result may be the same elements as a contiguous input of as many bytes an element;
 /// otherwise, no result shares memory with another operand. Accumulators are given twice, as input and as
-/// result, and all of them are read and written, whatever `count` is. The code is to start at a multiple of 64
-/// bytes.
+/// result, and all of them are read and written, whatever `count` is. The code is to start at a multiple of
+/// 64 bytes.
 ///
 /// # Errors
 /// If the row's operands are not those of its code, or it needs too much stack.
