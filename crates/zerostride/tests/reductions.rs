@@ -541,3 +541,21 @@ fn few_elements_are_reduced_within_a_longer_reduction() {
         }
     }
 }
+
+#[test]
+fn operands_stretched_over_some_results_are_read_where_each_line_is() {
+    let apart = |expr: Expr| Expr::from(&expr.eval().unwrap());
+    // Blocks of results begin where the stretched operand does, but end elsewhere in it.
+    for (reduced, [a, b, c]) in [(2, [2, 6, 512]), (2, [4, 3, 1024]), (16, [5, 7, 64]), (3, [3, 5, 256])] {
+        let z = Expr::from(&Tensor::rand(&[reduced, a, b, c], 3).unwrap());
+        let y = Expr::from(&Tensor::rand(&[a, 1, c], 4).unwrap());
+        let table = apart(&z * &y + 1.0);
+        for dim in [0, 1, 2, 3] {
+            let together = (&z * &y + 1.0).sum(dim);
+            for threads in [1, 2] {
+                let expected = bytes(&table.sum(dim), threads);
+                assert!(bytes(&together, threads) == expected, "{reduced} x {a} x {b} x {c} over {dim}");
+            }
+        }
+    }
+}

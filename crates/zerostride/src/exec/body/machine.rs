@@ -7,7 +7,7 @@ use zerostride_kernels::{LEAF_ELEMENTS, Native, PackDim, Slot, Stores, pack};
 
 use super::program::{Compiled, LoadKind, Stage, StageInput, StageWork};
 use crate::Result;
-use crate::exec::elements::{ElementSlice, Feed, Scratch, Sink};
+use crate::exec::elements::{ElementSlice, Feed, Scratch, Sink, StridedRange};
 use crate::plan::TILE_ELEMENTS;
 
 /// Bytes of a cache line.
@@ -325,9 +325,8 @@ pub(crate) struct Tiles<'a> {
     result: Scratch,
 }
 
-/// The line of a tile: the place of its first element, the first of its steps, how far they are apart, and
-/// its elements.
-type Loaded = (isize, [usize; 3]);
+/// The line of a tile: the place of its first element, and the steps of the loop that it has.
+type Loaded = (isize, StridedRange);
 
 impl<'a> Tiles<'a> {
     /// Tiles for at most `len` elements at a time, of a program whose value is its only load if it `is_load`.

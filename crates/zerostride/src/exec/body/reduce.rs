@@ -345,11 +345,14 @@ impl<'p> Reduction<'_, 'p> {
             let ahead = if asks { self.inputs[load].offset(next.0, next.1).wrapping_sub(at) } else { 0 };
             Some((slice.at(at), step, ahead.wrapping_mul(loads[load].1 as isize)))
         };
+        // Two lines that begin at one element may part later, unless they begin at the same step, too.
         let line_at = |load: usize| {
-            let (columns, StridedRange { first, step, count }) = part(load);
-            is_alike(load).then(|| {
-                (self.inputs[load].offset(columns.start, first), [first, step, columns.len() * count])
-            })
+            let (columns, rows) = part(load);
+            let line = match order {
+                LineOrder::ByRow => StridedRange::all(columns.clone()),
+                LineOrder::ByColumn => rows,
+            };
+            is_alike(load).then(|| (self.inputs[load].offset(columns.start, rows.first), line))
         };
         tiles.run((lines, len), self.empty, in_place, line_at, |load, tile| {
             let (columns, rows) = part(load);

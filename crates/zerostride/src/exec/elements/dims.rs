@@ -68,7 +68,7 @@ impl<const N: usize> StridedDims<N> {
 }
 
 /// Steps of a loop at even distances.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StridedRange {
     pub(crate) first: usize,
     pub(crate) step: usize,
