@@ -66,12 +66,10 @@ const NUMPY: Library = Library {
 const JAX: Library = Library {
     module: "jnp",
     import: "import jax.numpy as jnp\n",
-    array: "array",
     dtype: |dtype| Some(format!("{:?}", dtype.torch_name())),
     random: |_, shape| format!("jax.random.uniform(jax.random.key(0), {shape})"),
     random_import: "import jax\n",
-    broadcast: "broadcast_arrays",
-    has_torch_names: false,
+    ..NUMPY
 };
 
 const ZEROSTRIDE: Library = Library {

@@ -5,7 +5,7 @@ use zerostride_code::{Binary, Builder, Compare, Unary, Value};
 use zerostride_ops::Reduction;
 
 /// Appends what a reduction makes of an accumulator and an element, both floats of one type, as folds do
-/// that have [`accumulators`](crate::Reducer::accumulators). `None` for other reductions.
+/// that have an [`accumulator`](crate::Reducer::accumulator). `None` for other reductions.
 ///
 /// ```
 /// use zerostride_code::{Builder, Type};

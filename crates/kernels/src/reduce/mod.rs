@@ -100,7 +100,7 @@ pub struct ReducePanel {
     /// From one reduced element of a result to the next; it differs from `width` only if that is 1.
     pub row_step: usize,
     /// Rows of a leaf: [`LEAF_ELEMENTS`], or as many as there are [`lanes`] where each row is what has been
-    /// accumulated in one of them ([`Reducer::accumulators`]).
+    /// accumulated in one of them ([`Reducer::accumulator`]).
     pub leaf: usize,
 }
 
@@ -190,9 +190,9 @@ impl Reducer {
             && self.reduced >= MAX_VECTOR_LEN
     }
 
-    /// The dtype of what folds accumulate and what that is before the first element, as bytes, where code can
+    /// What folds accumulate before the first element, as bytes of the dtype that they read, where code can
     /// accumulate instead of them ([`record_step`](crate::record_step)).
-    pub fn accumulators(&self) -> Option<(DType, Vec<u8>)> {
+    pub fn accumulator(&self) -> Option<Vec<u8>> {
         let empty = match self.op {
             Reduction::Sum => 0.0,
             Reduction::Prod => 1.0,
@@ -201,8 +201,8 @@ impl Reducer {
             Reduction::All | Reduction::Any | Reduction::Argmax | Reduction::Argmin | Reduction::Var => None?,
         };
         match self.takes {
-            DType::F32 => Some((DType::F32, (empty as f32).to_ne_bytes().to_vec())),
-            DType::F64 => Some((DType::F64, empty.to_ne_bytes().to_vec())),
+            DType::F32 => Some((empty as f32).to_ne_bytes().to_vec()),
+            DType::F64 => Some(empty.to_ne_bytes().to_vec()),
             _ => None,
         }
     }

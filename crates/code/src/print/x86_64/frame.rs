@@ -295,11 +295,7 @@ impl Writer<'_> {
         self.assembler.jump(Encoding::Jg_rel32_64, done);
         self.assembler.align();
         self.assembler.bind(top);
-        for (operand, bytes) in self.loaded() {
-            if self.row.reads[operand] == Read::Stepped {
-                self.copy(operand, bytes, Some(elements), true);
-            }
-        }
+        self.copy_stepped(elements);
         self.body(body);
         self.assembler.put_number(Encoding::Add_rm64_imm32, INDEX, elements);
         self.assembler.put(Encoding::Cmp_r64_rm64, &[register(INDEX), register(LIMIT)]);
@@ -326,11 +322,7 @@ impl Writer<'_> {
         self.assembler.jump(Encoding::Jae_rel32_64, done);
         self.assembler.align();
         self.assembler.bind(top);
-        for (operand, bytes) in self.loaded() {
-            if self.row.reads[operand] == Read::Stepped {
-                self.copy(operand, bytes, Some(own), true);
-            }
-        }
+        self.copy_stepped(own);
         self.body(body);
         self.assembler.put_number(Encoding::Add_rm64_imm32, INDEX, count as i32);
         self.assembler.put(Encoding::Cmp_r64_rm64, &[register(INDEX), register(LIMIT)]);
@@ -414,6 +406,15 @@ impl Writer<'_> {
             }
         }
         loaded
+    }
+
+    /// Copies so many elements of each stepped input to its buffer.
+    fn copy_stepped(&mut self, elements: i32) {
+        for (operand, bytes) in self.loaded() {
+            if self.row.reads[operand] == Read::Stepped {
+                self.copy(operand, bytes, Some(elements), true);
+            }
+        }
     }
 
     /// Copies elements between an operand and its buffer: so many, or those that are left.

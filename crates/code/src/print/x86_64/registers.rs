@@ -253,11 +253,6 @@ impl Uses {
         }
     }
 
-    /// Whether no use in this round comes after a place.
-    fn is_last(&self, id: Id, place: u32) -> bool {
-        self.last(id) <= place
-    }
-
     fn last(&self, id: Id) -> u32 {
         let end = self.next[id as usize].1;
         if end == 0 { 0 } else { self.places[end as usize - 1] }
@@ -469,7 +464,7 @@ impl Scan<'_> {
         if let Some((old, register)) = self.values.accumulator(own)
             && self.ways.is_empty()
             && self.register[old as usize] == register
-            && self.uses.is_last(old, self.at)
+            && self.uses.last(old) <= self.at
         {
             self.remove(old);
             self.uses.forever[own as usize] = true;

@@ -306,7 +306,7 @@ unsafe fn run(
 
 /// What became of some lines of elements.
 #[derive(Clone, Copy)]
-pub(crate) enum Tile<'b> {
+pub(crate) enum Taken<'b> {
     /// They are here.
     Elements(&'b [u8]),
     /// The accumulators of their leaves, which are rows of a panel.
@@ -340,7 +340,7 @@ impl<'a> Tiles<'a> {
 
     /// Whether there is code by which the elements of leaves enter accumulators.
     pub(crate) fn accumulates(&self) -> bool {
-        self.compiled.accumulating_code(1, LEAF_ELEMENTS).is_some()
+        self.compiled.accumulating_code(0, LEAF_ELEMENTS).is_some()
     }
 
     /// Runs the program on some lines of `len` elements: of each load those that are read `in_place`, with
@@ -354,7 +354,7 @@ impl<'a> Tiles<'a> {
         in_place: impl Fn(usize) -> Option<(ElementSlice<'b>, isize, isize)>,
         line_at: impl Fn(usize) -> Option<Loaded>,
         mut load: impl FnMut(usize, &mut [u8]),
-    ) -> Result<Tile<'b>> {
+    ) -> Result<Taken<'b>> {
         let compiled = self.compiled;
         let leaf = len.min(LEAF_ELEMENTS);
         let accumulating = empty.and_then(|empty| Some((empty, compiled.accumulating_code(lines, leaf)?)));
@@ -381,7 +381,7 @@ impl<'a> Tiles<'a> {
                 (ElementSlice { bytes: tile, item, first: 0 }, step, 0)
             });
             if self.machine.is_none() {
-                return Ok(Tile::Elements(slice.row(lines * line)));
+                return Ok(Taken::Elements(slice.row(lines * line)));
             }
             feeds.push(slice.rows(lines, line, step).prefetched(ahead));
         }
@@ -390,7 +390,7 @@ impl<'a> Tiles<'a> {
             let tile = &mut tile[..lines * len.div_ceil(LEAF_ELEMENTS) * empty.len()];
             tile.chunks_exact_mut(empty.len()).for_each(|held| held.copy_from_slice(empty));
             compiled.accumulate(code, (lines, len), &feeds, (tile, empty.len()));
-            return Ok(Tile::Accumulators(tile));
+            return Ok(Taken::Accumulators(tile));
         }
         // Contiguous lines are one line.
         let joined = || {
@@ -405,7 +405,7 @@ impl<'a> Tiles<'a> {
         let mut sink = Sink::lines(result, count, len * compiled.item);
         let machine = self.machine.as_mut().expect("what is no load is computed");
         machine.run(count, len, &feeds, &mut sink, Stores::Cached)?;
-        Ok(Tile::Elements(result))
+        Ok(Taken::Elements(result))
     }
 }
 

@@ -10,7 +10,7 @@ use zerostride_ops::DType;
 use zerostride_shape::Shape;
 
 use super::fold;
-use super::machine::{Results, Tile, Tiles};
+use super::machine::{Results, Taken, Tiles};
 use super::native::End;
 use super::program::{Compiled, LoadKind};
 use crate::exec::cache;
@@ -114,11 +114,11 @@ pub(in crate::exec) fn run<'a>(
         let count = lanes(reduced.numel());
         let are_vectors = walk.form(false) == FoldForm::Along && count > 1;
         let is_alone = pairs.is_none() && !walk.repeats && !walk.is_load;
-        let empty = reducer.accumulators().filter(|_| are_vectors && is_alone);
+        let empty = reducer.accumulator().filter(|_| are_vectors && is_alone);
         if empty.is_some() {
             compiled = compiled.accumulating(program, End::Accumulated(*op, count as u32));
         }
-        ReduceLoop { compiled, pairs, walk, empty: empty.map(|(_, empty)| empty.repeat(count)) }
+        ReduceLoop { compiled, pairs, walk, empty: empty.map(|empty| empty.repeat(count)) }
     });
     let mut written = Written::new(block, dtype.item_size(), (&walk.results, &walk.out, walk.first));
     let out = written.output();
@@ -267,7 +267,7 @@ impl<'p> Reduction<'_, 'p> {
                 .map(move |done| (first + done * step, most.min(count - done), done + most >= count))
         };
         let mut parts = whole.into_iter().chain(of_lanes).flat_map(parts).peekable();
-        let (mut begins, mut known) = ([0; LANE_ROWS], (0, Tile::Elements(&[])));
+        let (mut begins, mut known) = ([0; LANE_ROWS], (0, Taken::Elements(&[])));
         while let Some((first, count, is_last)) = parts.next() {
             // Rows that are all the same are there once.
             let taken = if repeats && is_across { count.min(1) } else { count };
@@ -279,8 +279,8 @@ impl<'p> Reduction<'_, 'p> {
                 known = (taken, self.tile(tiles, columns, rows, order, next)?);
             }
             let elements = match known.1 {
-                Tile::Elements(elements) => elements,
-                Tile::Accumulators(accumulators) => {
+                Taken::Elements(elements) => elements,
+                Taken::Accumulators(accumulators) => {
                     let (leaf, item) = (lanes(self.walk.grid.count), self.compiled.item);
                     let rows = accumulators.len() / item / columns.len();
                     let panel = ReducePanel { leaf, ..form.panel(rows, columns.len(), rows, 1) };
@@ -309,7 +309,7 @@ impl<'p> Reduction<'_, 'p> {
         rows: StridedRange,
         order: LineOrder,
         next: (usize, usize),
-    ) -> Result<Tile<'t>> {
+    ) -> Result<Taken<'t>> {
         let (lines, len) = match order {
             LineOrder::ByRow => (rows.count, columns.len()),
             LineOrder::ByColumn => (columns.len(), rows.count),
