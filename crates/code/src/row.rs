@@ -1,4 +1,4 @@
-//! Owns what is printed: a code, and how the elements of a row reach it and leave it. It does not know where
+//! Owns what is printed: a code, and how the elements of rows reach it and leave it. It does not know where
 //! they are.
 
 use crate::code::Code;
@@ -10,11 +10,22 @@ pub enum Read {
     Vector,
     /// One element for the whole row.
     Splat,
+    /// One element for all rows.
+    Number,
     /// They have a constant distance in bytes, which is an argument of the call.
     Stepped,
-    /// So many contiguous elements in turn, a power of two from 16 on, which are the row's result: what the
-    /// code makes of an accumulator and an element replaces the accumulator.
-    Accumulators(u32),
+    /// Accumulators: what the code makes of one and an element replaces it. The elements along a row enter so
+    /// many contiguous ones in turn, a power of two from 16 on, which are the row's.
+    Along(u32),
+    /// Accumulators, one for each element of a row, which the elements of all rows enter.
+    Across,
+}
+
+impl Read {
+    /// Whether these are accumulators.
+    pub fn is_accumulators(&self) -> bool {
+        matches!(self, Read::Along(_) | Read::Across)
+    }
 }
 
 /// How the elements of a result are written; they are contiguous.
@@ -27,7 +38,7 @@ pub enum Write {
     NonTemporal,
 }
 
-/// A code for the elements of a row.
+/// A code for the elements of rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Row {
     /// What is computed.
@@ -47,11 +58,8 @@ impl Row {
         Row { code, reads, writes }
     }
 
-    /// Accumulators, if the row has some.
-    pub fn accumulators(&self) -> Option<u32> {
-        match self.reads.last() {
-            Some(&Read::Accumulators(count)) => Some(count),
-            _ => None,
-        }
+    /// How accumulators are read, if the row has some.
+    pub fn accumulators(&self) -> Option<Read> {
+        self.reads.last().copied().filter(Read::is_accumulators)
     }
 }

@@ -79,10 +79,12 @@ mod printed {
                         print(&Row::contiguous(code.clone()), set).expect("a row that can be printed");
                     let native = Native::new(&bytes).expect("memory for code");
                     let inputs = [&x, &y, &z].map(|x| x.as_ptr().cast_mut().cast::<u8>());
-                    let arguments = [inputs[0], inputs[1], inputs[2], result.as_mut_ptr().cast()];
+                    let mut arguments = [std::ptr::null_mut(); 8];
+                    arguments[..3].copy_from_slice(&inputs);
+                    arguments[3] = result.as_mut_ptr().cast();
                     group.bench_function(BenchmarkId::new(isa.name(), count), |bencher| {
                         // SAFETY: the processor has the set, three inputs and a result have the elements.
-                        bencher.iter(|| unsafe { native.call(black_box(arguments.as_ptr()), count) });
+                        bencher.iter(|| unsafe { native.call(black_box(arguments.as_mut_ptr()), count, 1) });
                     });
                 }
             }

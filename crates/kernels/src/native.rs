@@ -18,9 +18,11 @@ use zerostride_code::Row;
 /// if let Some(native) = Native::of(&Row::contiguous(code.finish(&[sum]))) {
 ///     let (x, y, mut sum) = ([1.0f32, 2.0, 3.0], [0.5f32; 3], [0.0f32; 3]);
 ///     let address = |of: *const f32| of.cast_mut().cast::<u8>();
-///     let arguments = [address(x.as_ptr()), address(y.as_ptr()), sum.as_mut_ptr().cast()];
+///     let operands = [address(x.as_ptr()), address(y.as_ptr()), sum.as_mut_ptr().cast()];
+///     // One row has no distance to the next.
+///     let mut arguments = [operands, [std::ptr::null_mut(); 3]].concat();
 ///     // SAFETY: the inputs have three elements, and the result has room for as many.
-///     unsafe { native.call(arguments.as_ptr(), 3) };
+///     unsafe { native.call(arguments.as_mut_ptr(), 3, 1) };
 ///     assert_eq!(sum, [1.5, 2.5, 3.5]);
 /// }
 /// ```
@@ -117,23 +119,24 @@ impl Native {
     ///
     /// # Safety
     /// The code is that of a row as `zerostride_code::print::x86_64::print` writes it, for a set of
-    /// instructions that the processor has. The arguments are what that function asks for: the addresses of
-    /// operands, `count` elements of which may be read, or written if they are results, and the distances
-    /// between elements, where there are any; and no other thread uses them in between but to read inputs.
-    pub unsafe fn call(&self, arguments: *const *mut u8, count: usize) {
+    /// instructions that the processor has. The arguments are what that function asks for, and may be
+    /// written: the addresses of operands, `count` elements of which may be read in each of so many rows, or
+    /// written if they are results, their distances from row to row, and those between elements, where there
+    /// are any; and no other thread uses them in between but to read inputs.
+    pub unsafe fn call(&self, arguments: *mut *mut u8, count: usize, rows: usize) {
         #[cfg(target_arch = "x86_64")]
         {
             // SAFETY: the memory begins with code that is such a function, by the contract.
             let function = unsafe {
-                std::mem::transmute::<*mut u8, unsafe extern "sysv64" fn(*const *mut u8, usize)>(
+                std::mem::transmute::<*mut u8, unsafe extern "sysv64" fn(*mut *mut u8, usize, usize)>(
                     self.start.as_ptr(),
                 )
             };
             // SAFETY: by the contract.
-            unsafe { function(arguments, count) }
+            unsafe { function(arguments, count, rows) }
         }
         #[cfg(not(target_arch = "x86_64"))]
-        unreachable!("there is no code for this processor: {arguments:?}, {count}")
+        unreachable!("there is no code for this processor: {arguments:?}, {count}, {rows}")
     }
 }
 

@@ -413,7 +413,7 @@ struct Guarded {
 }
 
 const PAGE: usize = 4096;
-const MIDDLE: usize = 4 * PAGE;
+const MIDDLE: usize = 64 * PAGE;
 
 impl Guarded {
     fn new() -> Guarded {
@@ -515,155 +515,161 @@ fn check_instructions(bytes: &[u8], set: Set, seed: u64) {
     panic!("seed {seed}: the code has no end");
 }
 
-/// Runs a random code on random elements, and compares each result with the interpreter's.
-fn check(seed: u64, memory: &[Guarded], sets: &[Set]) {
+/// Where the elements of an operand are.
+#[derive(Clone, Copy)]
+struct Place {
+    first: *mut u8,
+    /// Bytes from element to element, and from row to row.
+    steps: [isize; 2],
+    own: usize,
+}
+
+impl Place {
+    /// Rows of elements of so many bytes in a memory that ends or begins with them.
+    fn new(
+        memory: &Guarded,
+        own: usize,
+        [rows, count]: [usize; 2],
+        [row, element]: [isize; 2],
+        at_end: bool,
+    ) -> Place {
+        let way = |count: usize, step: isize| count.saturating_sub(1) as isize * step;
+        let ways = [way(rows, row), way(count, element)];
+        let (before, after): (isize, isize) =
+            (ways.iter().map(|way| way.min(&0)).sum(), ways.iter().map(|way| way.max(&0)).sum());
+        let span = if rows * count == 0 { 0 } else { (after - before) as usize + own };
+        // SAFETY: the first element is inside of the span, or there is none.
+        let first = unsafe { memory.place(span, at_end).offset(if span == 0 { 0 } else { -before }) };
+        Place { first, steps: [row, element], own }
+    }
+
+    /// The address of an element, which is in memory.
+    fn at(&self, row: usize, at: usize) -> *mut u8 {
+        self.first.wrapping_offset(row as isize * self.steps[0] + at as isize * self.steps[1])
+    }
+
+    fn read(&self, row: usize, at: usize) -> u64 {
+        read(self.at(row, at), self.own)
+    }
+}
+
+/// Runs a random code on rows of random elements, and compares each result with the interpreter's.
+fn check(seed: u64, memory: &[Guarded], sets: &[Set], accumulates: bool) {
     let random = &mut Random(seed);
-    let code = code(random);
-    let reads: Vec<Read> = code
-        .inputs()
-        .iter()
-        .map(|_| random.one_of(&[Read::Vector, Read::Vector, Read::Splat, Read::Stepped]))
-        .collect();
-    let writes: Vec<Write> = code
-        .results()
-        .iter()
-        .map(|_| random.one_of(&[Write::Cached, Write::Cached, Write::NonTemporal]))
-        .collect();
+    let of = random.one_of(&[Type::F32, Type::F64, Type::W32, Type::W64]);
+    let code = if accumulates { accumulating(random, of) } else { code(random) };
+    let any = [Read::Vector, Read::Vector, Read::Splat, Read::Number, Read::Stepped];
+    let mut reads: Vec<Read> = code.inputs().iter().map(|_| random.one_of(&any)).collect();
+    if let Some(last) = reads.last_mut().filter(|_| accumulates) {
+        *last = random.one_of(&[Read::Along(16), Read::Along(64), Read::Across]);
+    }
+    let any = if accumulates { Write::Cached } else { Write::NonTemporal };
+    let writes: Vec<Write> =
+        code.results().iter().map(|_| random.one_of(&[Write::Cached, Write::Cached, any])).collect();
     let row = Row { code, reads, writes };
     // Two rounds of the longest loop, or less than one.
     let longest = if random.is_one_in(4) { 300 } else { 70 };
-    let (code, count) = (&row.code, random.below(longest + 1));
+    let (code, count, rows) = (&row.code, random.below(longest + 1), random.below(5));
     let inputs = code.inputs();
     for &set in sets {
         let bytes = print(&row, set).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{code}"));
         check_instructions(&bytes, set, seed);
         let native = Native::new(&bytes).expect("memory for code");
-        let mut arguments: Vec<*mut u8> = Vec::new();
-        let mut steps: Vec<isize> = Vec::new();
-        let mut elements: Vec<Vec<u64>> = Vec::new();
-        for (nth, (&ty, &read)) in inputs.iter().zip(&row.reads).enumerate() {
-            let own = element_bytes(ty);
-            let (length, step) = match read {
-                Read::Vector => (count, own as isize),
-                Read::Splat => (1, 0),
-                Read::Stepped => (count, random.one_of(&[0, 1, 2, 3, 5, -1, -3]) * own as isize),
-                Read::Accumulators(_) => unreachable!("no row of these has accumulators"),
+        let mut places: Vec<Place> = Vec::new();
+        let mut elements: Vec<Vec<Vec<u64>>> = Vec::new();
+        for (nth, (&ty, &way)) in inputs.iter().zip(&row.reads).enumerate() {
+            let own = element_bytes(ty) as isize;
+            // Rows of other elements may be the same memory.
+            let gap = random.one_of(&[0, 1, 5]);
+            let apart = |count: usize| (count as isize + gap) * own;
+            let ([length, count], [line, step]) = match way {
+                Read::Vector => {
+                    ([rows, count], [random.one_of(&[apart(count), -apart(count), 0, own * gap]), own])
+                }
+                Read::Splat => ([rows, 1], [random.one_of(&[0, 1, 3, -2]) * own, 0]),
+                Read::Number => ([1, 1], [0, 0]),
+                Read::Stepped => {
+                    let step = random.one_of(&[0, 1, 2, 3, 5, -1, -3]) * own;
+                    ([rows, count], [random.one_of(&[0, own, step * count as isize]), step])
+                }
+                Read::Along(turn) => ([rows, turn as usize], [apart(turn as usize), own]),
+                Read::Across => ([1, count], [0, own]),
             };
-            let span = length.saturating_sub(1) * step.unsigned_abs() + own;
-            let span = if length == 0 { 0 } else { span };
-            let lowest = memory[nth].place(span, random.is_one_in(2));
-            // SAFETY: the first element is the last in memory if the step is negative.
-            let first = unsafe { lowest.offset(if step < 0 { span as isize - own as isize } else { 0 }) };
-            for at in 0..length as isize {
-                // SAFETY: the element is inside of the span.
-                write(unsafe { first.offset(at * step) }, own, random.element(ty));
+            let place =
+                Place::new(&memory[nth], own as usize, [length, count], [line, step], random.is_one_in(2));
+            for row in 0..length {
+                (0..count).for_each(|at| write(place.at(row, at), own as usize, random.element(ty)));
             }
-            // SAFETY: as above; elements may be the same memory.
-            elements.push(
-                (0..count as isize).map(|at| self::read(unsafe { first.offset(at * step) }, own)).collect(),
-            );
-            arguments.push(first);
-            if read == Read::Stepped {
-                steps.push(step);
-            }
+            places.push(place);
+        }
+        for (place, &way) in places.iter().zip(&row.reads) {
+            let width = if let Read::Along(turn) = way { turn as usize } else { count };
+            let of_row = |row: usize| (0..width).map(|at| place.read(row, at)).collect();
+            elements.push((0..rows).map(of_row).collect());
         }
         let mut is_taken = vec![false; inputs.len()];
         for (nth, &value) in code.results().iter().enumerate() {
             let own = element_bytes(code.ty(value));
-            let in_place = (0..inputs.len()).find(|&input| {
-                row.reads[input] == Read::Vector && element_bytes(inputs[input]) == own && !is_taken[input]
+            let is_apart = |place: &Place| place.steps[0].unsigned_abs() >= count * own || rows == 1;
+            let in_place = (0..inputs.len()).find(|&input| match row.reads[input] {
+                Read::Vector if !accumulates => {
+                    places[input].own == own && is_apart(&places[input]) && !is_taken[input]
+                }
+                way => way.is_accumulators(),
             });
-            let place = memory[inputs.len() + nth].place(count * own, random.is_one_in(2));
-            arguments.push(match in_place {
-                Some(input) if random.is_one_in(2) => {
+            let line = ((count + random.below(3)) * own) as isize;
+            let place = Place::new(
+                &memory[inputs.len() + nth],
+                own,
+                [rows, count],
+                [line, own as isize],
+                random.is_one_in(2),
+            );
+            places.push(match in_place {
+                Some(input) if accumulates || random.is_one_in(2) => {
                     is_taken[input] = true;
-                    arguments[input]
+                    places[input]
                 }
                 _ => place,
             });
         }
-        let results = arguments[inputs.len()..].to_vec();
-        arguments.extend(steps.iter().map(|&step| step as *mut u8));
+        let steps = places.iter().zip(&row.reads).filter(|(_, way)| **way == Read::Stepped);
+        let distances = places.iter().map(|place| place.steps[0]).chain(steps.map(|(place, _)| place.steps[1]));
+        let mut arguments: Vec<*mut u8> = places.iter().map(|place| place.first).collect();
+        arguments.extend(distances.map(|distance| distance as *mut u8));
         // SAFETY: the operands have the elements, results are apart or an input's.
-        unsafe { native.call(arguments.as_ptr(), count) };
-        for at in 0..count {
-            let element: Vec<u64> = elements.iter().map(|input| input[at]).collect();
-            for ((&value, &from), wanted) in code.results().iter().zip(&results).zip(code.run(&element)) {
-                let (ty, own) = (code.ty(value), element_bytes(code.ty(value)));
-                // SAFETY: the result has the element.
-                let bits = read(unsafe { from.add(at * own) }, own);
-                assert!(
-                    bits == wanted || is_nan(ty, bits) && is_nan(ty, wanted),
-                    "seed {seed}, {set:?}, element {at} of {count}, {value}: {bits:#x}, not {wanted:#x}, of {element:x?}\n{:?}\n{code}",
-                    row.reads
-                );
-            }
-        }
-    }
-}
-
-/// Runs a random code on random elements and accumulators, and compares these with the interpreter's.
-fn check_accumulators(seed: u64, memory: &[Guarded], sets: &[Set]) {
-    let random = &mut Random(seed);
-    let of = random.one_of(&[Type::F32, Type::F64, Type::W32, Type::W64]);
-    let (code, accumulators) = (accumulating(random, of), random.one_of(&[16, 64]));
-    let inputs = code.inputs();
-    let mut reads: Vec<Read> = inputs
-        .iter()
-        .map(|_| random.one_of(&[Read::Vector, Read::Vector, Read::Splat, Read::Stepped]))
-        .collect();
-    let last = reads.len() - 1;
-    reads[last] = Read::Accumulators(accumulators as u32);
-    let row = Row { code: code.clone(), reads, writes: vec![Write::Cached] };
-    let count = random.below(300);
-    for &set in sets {
-        let bytes = print(&row, set).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{code}"));
-        check_instructions(&bytes, set, seed);
-        let native = Native::new(&bytes).expect("memory for code");
-        let (mut arguments, mut steps, mut elements): (Vec<*mut u8>, Vec<*mut u8>, Vec<Vec<u64>>) =
-            Default::default();
-        for (nth, (&ty, &way)) in inputs.iter().zip(&row.reads).enumerate() {
-            let own = element_bytes(ty);
-            let (length, distance) = match way {
-                Read::Vector => (count, 1),
-                Read::Splat => (1, 0),
-                Read::Stepped => (count, random.one_of(&[0, 1, 3])),
-                Read::Accumulators(_) => (accumulators, 1),
-            };
-            let span = if length == 0 { 0 } else { ((length - 1) * distance + 1) * own };
-            let first = memory[nth].place(span, random.is_one_in(2));
-            for at in 0..length {
-                // SAFETY: the element is inside of the span.
-                write(unsafe { first.add(at * distance * own) }, own, random.element(ty));
-            }
-            let places = if nth == last { accumulators } else { count };
-            // SAFETY: as above; elements may be the same memory.
-            elements
-                .push((0..places).map(|at| read(unsafe { first.add(at * distance * own) }, own)).collect());
-            arguments.push(first);
-            if way == Read::Stepped {
-                steps.push((distance * own) as *mut u8);
-            }
-        }
-        let results = arguments[last];
-        arguments.push(results);
-        arguments.extend(steps);
-        // SAFETY: the operands have the elements, and the result is the accumulators.
-        unsafe { native.call(arguments.as_ptr(), count) };
-        let mut wanted = elements.pop().expect("there are accumulators");
-        for at in 0..count {
-            let place = at % accumulators;
-            let element: Vec<u64> = elements.iter().map(|input| input[at]).chain([wanted[place]]).collect();
-            wanted[place] = code.run(&element)[0];
-        }
-        for (at, &wanted) in wanted.iter().enumerate() {
-            // SAFETY: there are so many accumulators.
-            let bits = read(unsafe { results.add(at * element_bytes(of)) }, element_bytes(of));
+        unsafe { native.call(arguments.as_mut_ptr(), count, rows) };
+        let compare = |nth: usize, [line, at]: [usize; 2], wanted: u64| {
+            let (ty, bits) = (code.ty(code.results()[nth]), places[inputs.len() + nth].read(line, at));
             assert!(
-                bits == wanted || is_nan(of, bits) && is_nan(of, wanted),
-                "seed {seed}, {set:?}, accumulator {at} of {accumulators} of {count}: {bits:#x}, not {wanted:#x}\n{:?}\n{code}",
+                bits == wanted || is_nan(ty, bits) && is_nan(ty, wanted),
+                "seed {seed}, {set:?}, {nth} of element {at} of {count} in row {line} of {rows}: {bits:#x}, not {wanted:#x}\n{:?}\n{code}",
                 row.reads
             );
+        };
+        let mut wanted = elements.last().filter(|_| accumulates).cloned().unwrap_or_default();
+        for line in 0..rows {
+            for at in 0..count {
+                let element = |input: usize, at: usize| elements[input][line][at];
+                let element = |last: u64| -> Vec<u64> {
+                    let own = inputs.len() - usize::from(accumulates);
+                    (0..own).map(|input| element(input, at)).chain(accumulates.then_some(last)).collect()
+                };
+                let (line_of, at_of) = match row.accumulators() {
+                    Some(Read::Along(turn)) => (line, at % turn as usize),
+                    Some(_) => (0, at),
+                    None => {
+                        let results = code.run(&element(0));
+                        results.into_iter().enumerate().for_each(|(nth, wanted)| compare(nth, [line, at], wanted));
+                        continue;
+                    }
+                };
+                wanted[line_of][at_of] = code.run(&element(wanted[line_of][at_of]))[0];
+            }
+        }
+        let lines = if row.accumulators() == Some(Read::Across) { rows.min(1) } else { rows };
+        for (line, wanted) in wanted.iter().take(lines).enumerate() {
+            wanted.iter().enumerate().for_each(|(at, &wanted)| compare(0, [line, at], wanted));
         }
     }
 }
@@ -686,10 +692,12 @@ pub(super) fn assert_printed(code: &Code, rows: &[Vec<u64>], label: impl Fn() ->
         let mut results: Vec<Vec<u8>> =
             code.results().iter().map(|&value| vec![0; rows.len() * bytes(code.ty(value))]).collect();
         let inputs = columns.iter().map(|column| column.as_ptr().cast_mut());
-        let arguments: Vec<*mut u8> =
+        let mut arguments: Vec<*mut u8> =
             inputs.chain(results.iter_mut().map(|result| result.as_mut_ptr())).collect();
-        // SAFETY: each operand has an element for each row.
-        unsafe { native.call(arguments.as_ptr(), rows.len()) };
+        // One row of all elements has no distance to the next.
+        arguments.resize(2 * arguments.len(), std::ptr::null_mut());
+        // SAFETY: each operand has so many elements.
+        unsafe { native.call(arguments.as_mut_ptr(), rows.len(), 1) };
         for ((&value, result), nth) in code.results().iter().zip(&results).zip(0..) {
             let ty = code.ty(value);
             for ((row, wanted), found) in rows.iter().zip(&wanted).zip(result.chunks(bytes(ty))) {
@@ -711,7 +719,7 @@ fn printed_accumulators_are_those_of_the_interpreter() {
     let memory: Vec<Guarded> = (0..8).map(|_| Guarded::new()).collect();
     let sets: Vec<Set> = sets().collect();
     for seed in 0..trials() / 2 {
-        check_accumulators(seed.wrapping_mul(0x2545_f491_4f6c_dd1d), &memory, &sets);
+        check(seed.wrapping_mul(0x2545_f491_4f6c_dd1d), &memory, &sets, true);
     }
 }
 
@@ -720,6 +728,6 @@ fn printed_codes_compute_what_the_interpreter_does_and_touch_nothing_else() {
     let memory: Vec<Guarded> = (0..8).map(|_| Guarded::new()).collect();
     let sets: Vec<Set> = sets().collect();
     for seed in 0..trials() {
-        check(seed.wrapping_mul(0x2545_f491_4f6c_dd1d), &memory, &sets);
+        check(seed.wrapping_mul(0x2545_f491_4f6c_dd1d), &memory, &sets, false);
     }
 }

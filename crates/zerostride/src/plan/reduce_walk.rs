@@ -141,9 +141,17 @@ impl ReduceWalk {
             FoldForm::Narrow => 1,
             FoldForm::Along => self.grid.count,
         };
-        let (of_columns, of_rows) = self.loads[load].1.split_at(self.kept);
-        let along = if form == FoldForm::Along { of_rows } else { of_columns };
-        line >= SHORT_LINE_ELEMENTS && !self.is_load && along.iter().all(|&stride| stride == 0)
+        let of_rows = &self.loads[load].1[self.kept..];
+        let is_same = match form {
+            FoldForm::Along => of_rows.iter().all(|&stride| stride == 0),
+            _ => self.is_same_across(load),
+        };
+        line >= SHORT_LINE_ELEMENTS && !self.is_load && is_same
+    }
+
+    /// Whether all results read the same elements of a load.
+    pub(crate) fn is_same_across(&self, load: usize) -> bool {
+        self.loads[load].1[..self.kept].iter().all(|&stride| stride == 0)
     }
 }
 

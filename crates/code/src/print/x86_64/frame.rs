@@ -1,26 +1,30 @@
-//! Owns the function around a row: arguments, stack, what is computed once, the loop over vectors, and the
-//! elements that are fewer than a vector. It does not know what a step computes.
+//! Owns the function around rows: arguments, stack, what is computed once, the loops over rows and vectors, and
+//! the elements that are fewer than a vector. It does not know what a step computes.
 
 use iced_x86::{Code as Encoding, Register};
 
 use super::assembler::{Assembler, Label, Operand, at};
 use super::encodings::{Form, mul_add};
-use super::order::{Order, items, places};
+use super::order::{Level, Order, items, places};
 use super::registers::{Place, Placed, Placement, Values, place};
 use super::steps::{Act, Id, NONE, OPERANDS, Shape, Step, Steps};
 use super::{Set, Unprintable};
 use crate::row::{Read, Row, Write};
 
-/// The addresses of operands, in registers that a function may overwrite; those of more stay in memory.
-const POINTERS: [Register; 4] = [Register::RDX, Register::R8, Register::R9, Register::R10];
+/// The addresses of operands; those of more stay in memory.
+const POINTERS: [Register; 4] = [Register::R8, Register::R9, Register::R10, Register::R14];
 const ARGUMENTS: Register = Register::RDI;
 const COUNT: Register = Register::RSI;
+/// The rows, or those that are left.
+const ROWS: Register = Register::RDX;
+/// The rows that are left where the loop over vectors is around them.
+const ROWS_LEFT: Register = Register::R15;
 /// The elements behind.
 const INDEX: Register = Register::RAX;
 /// The last index of a loop over vectors, or the elements that are left.
 const LIMIT: Register = Register::RCX;
 const SCRATCH: Register = Register::R11;
-/// What copies of elements need beyond.
+/// What copies of elements need beyond: a distance, an index, and an element.
 const COPYING: [Register; 3] = [Register::RBX, Register::R12, Register::R13];
 /// Accumulators, or where they would be if the first of them were for the first element: the last of the
 /// pointers.
@@ -42,12 +46,13 @@ enum Extent {
     Turns,
     /// The elements that are left.
     Part,
-    /// Once, before the loop.
+    /// Before the loop over vectors.
     Before,
 }
 
 /// A sequence of instructions with its registers.
 struct Body {
+    level: Level,
     extent: Extent,
     copies: u32,
     placement: Placement,
@@ -60,8 +65,7 @@ pub(super) fn write(steps: &Steps, row: &Row, set: Set) -> Result<Vec<u8>, Unpri
     // Where the values of several vectors take too much stack, one at a time may not.
     let written = [u32::MAX, 1].into_iter().find_map(|most| {
         let registers = [if set == Set::Avx512 { 32 } else { 16 }, MASKS];
-        let turns = row.accumulators().map(|count| count / steps.lanes);
-        let order = Order::new(&steps.steps, registers, most, turns);
+        let order = Order::new(&steps.steps, row, registers, steps.lanes, most);
         written(steps, row, set, &order, registers)
     });
     written.ok_or(Unprintable::Stack)
@@ -71,38 +75,44 @@ pub(super) fn write(steps: &Steps, row: &Row, set: Set) -> Result<Vec<u8>, Unpri
 fn written(steps: &Steps, row: &Row, set: Set, order: &Order, registers: [u8; 2]) -> Option<Vec<u8>> {
     let first = order.slots.iter().flatten().count() as u32;
     let mut slots = first;
-    let mut body = |copies: u32, extent: Extent| {
-        let is_before = extent == Extent::Before;
-        let accumulators = order.accumulators.filter(|_| extent == Extent::Turns);
-        let items = items(&steps.steps, &order.varies, !is_before, copies);
+    let is_across = row.accumulators() == Some(Read::Across);
+    let mut body = |level: Level, copies: u32, extent: Extent| {
+        let is_inside = level == Level::Vector;
+        let accumulators = order.accumulators.filter(|_| is_inside && (is_across || extent == Extent::Turns));
+        let items = items(&steps.steps, &order.levels, level, copies);
         let pinned: Vec<(Id, u8)> =
             order.pinned.iter().map(|&(step, register)| (step * copies, register)).collect();
         let values = Values {
             steps: &steps.steps,
             copies,
-            varies: &order.varies,
-            registers,
-            pinned: if is_before { &[] } else { &pinned },
+            levels: &order.levels,
+            level,
+            slots: &order.slots,
+            // What stays in registers through the loop over vectors is there as a row begins.
+            registers: if level == Level::Row { order.free } else { registers },
+            pinned: if is_inside { &pinned } else { &[] },
             accumulators: accumulators.map(|register| steps.accumulators(row, register)),
             reads_inputs: extent != Extent::Part || set == Set::Avx2,
         };
-        let placement = place(&values, &items, is_before.then_some(&order.slots[..]));
+        let placement = place(&values, &items);
         let (own, end) = places(&placement, first);
         slots = slots.max(end);
-        Body { extent, copies, placement, slots: own }
+        Body { level, extent, copies, placement, slots: own }
     };
-    let whole = if order.accumulators.is_some() { Extent::Turns } else { Extent::Whole };
-    let mut bodies = vec![body(1, Extent::Before), body(order.copies, whole)];
+    let whole = if matches!(row.accumulators(), Some(Read::Along(_))) { Extent::Turns } else { Extent::Whole };
+    let before = [Level::Once, Level::Row].map(|level| body(level, 1, Extent::Before));
+    let mut inside = vec![body(Level::Vector, order.copies, whole)];
     if set == Set::Avx2 && (order.copies > 1 || whole == Extent::Turns) {
-        bodies.push(body(1, Extent::Whole));
+        inside.push(body(Level::Vector, 1, Extent::Whole));
     }
-    bodies.push(body(1, Extent::Part));
+    inside.push(body(Level::Vector, 1, Extent::Part));
     // The stack has what is computed once, then what bodies keep, then buffers.
     let mut stack = slots * set.vector_bytes();
     let mut buffers = vec![NONE; row.reads.len() + row.writes.len()];
     for (operand, buffer) in buffers.iter_mut().enumerate() {
         let read = row.reads.get(operand);
-        if read == Some(&Read::Stepped) || set == Set::Avx2 && read != Some(&Read::Splat) {
+        let is_one = matches!(read, Some(Read::Splat | Read::Number));
+        if read == Some(&Read::Stepped) || set == Set::Avx2 && !is_one {
             *buffer = stack;
             // No element has more than 8 bytes.
             stack += (order.copies * steps.lanes * 8).next_multiple_of(64);
@@ -122,7 +132,7 @@ fn written(steps: &Steps, row: &Row, set: Set, order: &Order, registers: [u8; 2]
         extent: Extent::Before,
         buffers,
     };
-    writer.function(stack, &bodies);
+    writer.function(stack, &before, &inside);
     Some(writer.assembler.finish(&steps.pool, set.vector_bytes() as usize))
 }
 
@@ -153,58 +163,147 @@ fn as_register(operand: Operand) -> Register {
 }
 
 impl Writer<'_> {
-    fn function(&mut self, stack: u32, bodies: &[Body]) {
-        let [nothing, start, part, end] = [(); 4].map(|()| self.assembler.label());
-        self.assembler.put(Encoding::Test_rm64_r64, &[register(COUNT), register(COUNT)]);
-        self.assembler.jump(Encoding::Je_rel32_64, nothing);
-        let has_buffers = self.buffers.iter().any(|&buffer| buffer != NONE);
-        self.enter(stack, has_buffers);
-        for (operand, pointer) in POINTERS.into_iter().enumerate() {
-            let operand = match self.accumulators() {
-                Some(accumulators) if pointer == TURNS => accumulators,
-                _ if operand < self.buffers.len() => operand,
-                _ => continue,
-            };
-            self.assembler.put(Encoding::Mov_r64_rm64, &[register(pointer), self.argument(operand)]);
+    fn function(&mut self, stack: u32, [once, of_row]: &[Body; 2], inside: &[Body]) {
+        let nothing = self.assembler.label();
+        for count in [COUNT, ROWS] {
+            self.assembler.put(Encoding::Test_rm64_r64, &[register(count), register(count)]);
+            self.assembler.jump(Encoding::Je_rel32_64, nothing);
         }
-        for body in bodies {
-            match body.extent {
-                Extent::Before => {
-                    self.body(body);
-                    for &(step, to) in &self.order.pinned {
-                        self.load(step, to);
-                    }
-                    let index = register(Register::EAX);
-                    self.assembler.put(Encoding::Xor_r32_rm32, &[index, index]);
-                    self.align_results(part);
-                    if self.order.accumulators.is_none() {
-                        self.assembler.bind(start);
-                    }
-                }
-                Extent::Turns => {
-                    self.turns(body);
-                    self.assembler.bind(start);
-                }
-                Extent::Whole => self.whole(body),
-                Extent::Part => self.left(body, start, part, end),
-            }
+        let saved = self.saved();
+        self.enter(stack, &saved);
+        for operand in 0..self.operands() {
+            self.point(operand);
         }
-        self.assembler.bind(end);
-        self.leave(stack, has_buffers);
+        self.before(once);
+        if self.row.accumulators() == Some(Read::Across) {
+            self.rows_inside(of_row, inside);
+        } else {
+            self.rows_outside(of_row, inside);
+        }
+        self.leave(stack, &saved);
         self.assembler.put(Encoding::VEX_Vzeroupper, &[]);
         self.assembler.bind(nothing);
         self.assembler.put(Encoding::Retnq, &[]);
     }
 
-    fn enter(&mut self, stack: u32, has_buffers: bool) {
+    /// Row after row, the vectors of each.
+    fn rows_outside(&mut self, of_row: &Body, inside: &[Body]) {
+        let [top, start, part, end] = [(); 4].map(|()| self.assembler.label());
+        self.assembler.bind(top);
+        self.before(of_row);
+        self.begin();
+        self.align_results(part);
+        if self.row.accumulators().is_none() {
+            self.assembler.bind(start);
+        }
+        for body in inside {
+            match body.extent {
+                Extent::Turns => {
+                    self.turns(body);
+                    self.assembler.bind(start);
+                }
+                Extent::Whole => self.whole(body),
+                _ => self.left(body, start, part, end),
+            }
+        }
+        self.assembler.bind(end);
+        for operand in 0..self.operands() {
+            self.advance(operand);
+        }
+        self.assembler.put_number(Encoding::Sub_rm64_imm32, ROWS, 1);
+        self.assembler.jump(Encoding::Jne_rel32_64, top);
+    }
+
+    /// Some vectors of accumulators after the other, the elements of all rows that enter them.
+    fn rows_inside(&mut self, of_row: &Body, inside: &[Body]) {
+        self.begin();
+        for body in inside {
+            let [top, done] = [(); 2].map(|()| self.assembler.label());
+            let whole = (body.extent == Extent::Whole).then_some((body.copies * self.steps.lanes) as i32);
+            self.assembler.bind(top);
+            match whole {
+                Some(whole) => {
+                    self.limit(whole);
+                    self.assembler.jump(Encoding::Jg_rel32_64, done);
+                }
+                None => {
+                    self.limit_left(done);
+                    self.select_left();
+                }
+            }
+            self.accumulate_rows(of_row, body, whole);
+            match whole {
+                Some(whole) => self.assembler.put_number(Encoding::Add_rm64_imm32, INDEX, whole),
+                None => self.assembler.put(Encoding::Add_r64_rm64, &[register(INDEX), register(LIMIT)]),
+            }
+            self.assembler.jump(Encoding::Jmp_rel32_64, top);
+            self.assembler.bind(done);
+        }
+    }
+
+    /// Accumulators from the index on, as many as a body has or are left, and all that enters them.
+    fn accumulate_rows(&mut self, of_row: &Body, body: &Body, whole: Option<i32>) {
+        let (Some(accumulators), Some(first)) = (self.accumulators(), self.order.accumulators) else { return };
+        let bytes = self.row.code.inputs()[accumulators].bits() / 8;
+        let is_buffered = whole.is_none() && self.set == Set::Avx2;
+        if is_buffered {
+            self.copy(accumulators, bytes, None, true);
+        }
+        self.move_accumulators(body, (first, bytes), true);
+        let top = self.assembler.label();
+        self.assembler.put(Encoding::Mov_r64_rm64, &[register(ROWS_LEFT), register(ROWS)]);
+        self.assembler.align();
+        self.assembler.bind(top);
+        self.before(of_row);
+        self.copy_inputs(whole);
+        self.body(body);
+        for operand in 0..accumulators {
+            self.advance(operand);
+        }
+        self.assembler.put_number(Encoding::Sub_rm64_imm32, ROWS_LEFT, 1);
+        self.assembler.jump(Encoding::Jne_rel32_64, top);
+        for operand in 0..accumulators {
+            self.rewind(operand);
+        }
+        self.move_accumulators(body, (first, bytes), false);
+        if is_buffered {
+            self.copy(accumulators, bytes, None, false);
+        }
+    }
+
+    /// The index is that of the first element.
+    fn begin(&mut self) {
+        let index = register(Register::EAX);
+        self.assembler.put(Encoding::Xor_r32_rm32, &[index, index]);
+    }
+
+    /// What is done before the loop over vectors, some of which stays in registers.
+    fn before(&mut self, body: &Body) {
+        self.body(body);
+        for &(step, to) in &self.order.pinned {
+            if self.order.levels[step as usize] == body.level {
+                self.load(step, to);
+            }
+        }
+    }
+
+    /// The registers that are the caller's.
+    fn saved(&self) -> Vec<Register> {
+        let has_buffers = self.buffers.iter().any(|&buffer| buffer != NONE);
+        let is_across = self.row.accumulators() == Some(Read::Across);
+        let copying = COPYING.into_iter().filter(|_| has_buffers);
+        let pointer = (0..self.operands()).any(|operand| self.own_pointer(operand) == Some(TURNS));
+        let pointer = pointer.then_some(TURNS);
+        copying.chain(pointer).chain(is_across.then_some(ROWS_LEFT)).collect()
+    }
+
+    fn enter(&mut self, stack: u32, saved: &[Register]) {
+        saved.iter().for_each(|&saved| self.assembler.put(Encoding::Push_r64, &[register(saved)]));
         if stack == 0 {
             return;
         }
         self.assembler.put(Encoding::Push_r64, &[register(Register::RBP)]);
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(Register::RBP), register(Register::RSP)]);
-        if has_buffers {
-            COPYING.iter().for_each(|&saved| self.assembler.put(Encoding::Push_r64, &[register(saved)]));
-        }
         // Each page is touched, so that the one that guards the stack is.
         let mut left = stack;
         while left > 4096 {
@@ -216,19 +315,17 @@ impl Writer<'_> {
         self.assembler.put_number(Encoding::And_rm64_imm32, Register::RSP, -64);
     }
 
-    fn leave(&mut self, stack: u32, has_buffers: bool) {
-        if stack == 0 {
-            return;
+    fn leave(&mut self, stack: u32, saved: &[Register]) {
+        if stack > 0 {
+            self.assembler.put(Encoding::Mov_r64_rm64, &[register(Register::RSP), register(Register::RBP)]);
+            self.assembler.put(Encoding::Pop_r64, &[register(Register::RBP)]);
         }
-        let saved: &[Register] = if has_buffers { &COPYING } else { &[] };
-        self.assembler.put(Encoding::Mov_r64_rm64, &[register(Register::RSP), register(Register::RBP)]);
-        if !saved.is_empty() {
-            self.assembler.put_number(Encoding::Sub_rm64_imm32, Register::RSP, 8 * saved.len() as i32);
-        }
-        for &saved in saved.iter().rev() {
-            self.assembler.put(Encoding::Pop_r64, &[register(saved)]);
-        }
-        self.assembler.put(Encoding::Pop_r64, &[register(Register::RBP)]);
+        saved.iter().rev().for_each(|&saved| self.assembler.put(Encoding::Pop_r64, &[register(saved)]));
+    }
+
+    /// Inputs and results.
+    fn operands(&self) -> usize {
+        self.buffers.len()
     }
 
     fn argument(&self, index: usize) -> Operand {
@@ -240,19 +337,69 @@ impl Writer<'_> {
         self.row.accumulators().map(|_| self.row.reads.len() - 1)
     }
 
+    /// Where the distance from row to row of an operand is.
+    fn row_step(&self, operand: usize) -> Operand {
+        self.argument(self.operands() + operand)
+    }
+
+    /// The register that holds the address of an operand, if it has one.
+    fn own_pointer(&self, operand: usize) -> Option<Register> {
+        match self.accumulators() {
+            // Accumulators are the last input and the result.
+            Some(accumulators) if operand >= accumulators => Some(TURNS),
+            Some(_) => POINTERS[..POINTERS.len() - 1].get(operand).copied(),
+            None => POINTERS.get(operand).copied(),
+        }
+    }
+
+    /// Reads the address of an operand that has a register.
+    fn point(&mut self, operand: usize) {
+        if let Some(pointer) = self.own_pointer(operand)
+            && self.accumulators().is_none_or(|input| operand <= input)
+        {
+            self.assembler.put(Encoding::Mov_r64_rm64, &[register(pointer), self.argument(operand)]);
+        }
+    }
+
     /// The register with the address of an operand.
     fn pointer(&mut self, operand: usize) -> Register {
-        // Accumulators are the last input and the result.
-        if self.accumulators().is_some_and(|input| operand >= input) {
-            return TURNS;
+        self.own_pointer(operand).unwrap_or_else(|| {
+            self.assembler.put(Encoding::Mov_r64_rm64, &[register(SCRATCH), self.argument(operand)]);
+            SCRATCH
+        })
+    }
+
+    /// The address of an operand becomes that of its next row.
+    fn advance(&mut self, operand: usize) {
+        let is_same = self.row.reads.get(operand) == Some(&Read::Number);
+        // Accumulators are two operands.
+        if is_same || self.accumulators().is_some_and(|input| operand > input) {
+            return;
         }
-        if let Some(&pointer) = POINTERS.get(operand)
-            && (pointer != TURNS || self.accumulators().is_none())
-        {
-            return pointer;
+        let step = self.row_step(operand);
+        match self.own_pointer(operand) {
+            // It moved along the row.
+            Some(TURNS) if self.accumulators().is_some() => {
+                self.assembler.put(Encoding::Mov_r64_rm64, &[register(TURNS), step]);
+                self.assembler.put(Encoding::Add_r64_rm64, &[register(TURNS), self.argument(operand)]);
+                self.assembler.put(Encoding::Mov_rm64_r64, &[self.argument(operand), register(TURNS)]);
+            }
+            Some(pointer) => self.assembler.put(Encoding::Add_r64_rm64, &[register(pointer), step]),
+            None => {
+                self.assembler.put(Encoding::Mov_r64_rm64, &[register(SCRATCH), step]);
+                self.assembler.put(Encoding::Add_rm64_r64, &[self.argument(operand), register(SCRATCH)]);
+            }
         }
-        self.assembler.put(Encoding::Mov_r64_rm64, &[register(SCRATCH), self.argument(operand)]);
-        SCRATCH
+    }
+
+    /// The address of an operand, which is behind all rows, becomes that of the first again.
+    fn rewind(&mut self, operand: usize) {
+        if self.own_pointer(operand).is_some() {
+            return self.point(operand);
+        }
+        self.assembler.put(Encoding::Mov_r64_rm64, &[register(SCRATCH), self.row_step(operand)]);
+        self.assembler.put(Encoding::Imul_r64_rm64, &[register(SCRATCH), register(ROWS)]);
+        self.assembler.put(Encoding::Sub_rm64_r64, &[self.argument(operand), register(SCRATCH)]);
     }
 
     /// If a result is written with non-temporal stores, first as many elements as are before its first whole
@@ -285,17 +432,22 @@ impl Writer<'_> {
         self.row.writes[result as usize] == Write::NonTemporal && bytes * self.steps.lanes >= 16
     }
 
+    /// The last index from which so many elements are there, compared with the index.
+    fn limit(&mut self, elements: i32) {
+        self.assembler.put(Encoding::Mov_r64_rm64, &[register(LIMIT), register(COUNT)]);
+        self.assembler.put_number(Encoding::Sub_rm64_imm32, LIMIT, elements);
+        self.assembler.put(Encoding::Cmp_r64_rm64, &[register(INDEX), register(LIMIT)]);
+    }
+
     /// A loop over whole vectors.
     fn whole(&mut self, body: &Body) {
         let elements = (body.copies * self.steps.lanes) as i32;
         let (top, done) = (self.assembler.label(), self.assembler.label());
-        self.assembler.put(Encoding::Mov_r64_rm64, &[register(LIMIT), register(COUNT)]);
-        self.assembler.put_number(Encoding::Sub_rm64_imm32, LIMIT, elements);
-        self.assembler.put(Encoding::Cmp_r64_rm64, &[register(INDEX), register(LIMIT)]);
+        self.limit(elements);
         self.assembler.jump(Encoding::Jg_rel32_64, done);
         self.assembler.align();
         self.assembler.bind(top);
-        self.copy_stepped(elements);
+        self.copy_inputs(Some(elements));
         self.body(body);
         self.assembler.put_number(Encoding::Add_rm64_imm32, INDEX, elements);
         self.assembler.put(Encoding::Cmp_r64_rm64, &[register(INDEX), register(LIMIT)]);
@@ -306,7 +458,7 @@ impl Writer<'_> {
     /// Loops over whole turns of all accumulators: each takes as many of them as vectors run side by side.
     /// The index is theirs at its beginning. In the end, elements are left that are less than a turn.
     fn turns(&mut self, body: &Body) {
-        let (Some(count), Some(input), Some(first)) =
+        let (Some(Read::Along(count)), Some(input), Some(first)) =
             (self.row.accumulators(), self.accumulators(), self.order.accumulators)
         else {
             return;
@@ -317,19 +469,19 @@ impl Writer<'_> {
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(LIMIT), register(COUNT)]);
         self.assembler.put_number(Encoding::And_rm64_imm32, LIMIT, -(count as i32));
         self.assembler.bind(outer);
-        self.move_accumulators(body.copies, (first, bytes), true);
+        self.move_accumulators(body, (first, bytes), true);
         self.assembler.put(Encoding::Cmp_r64_rm64, &[register(INDEX), register(LIMIT)]);
         self.assembler.jump(Encoding::Jae_rel32_64, done);
         self.assembler.align();
         self.assembler.bind(top);
-        self.copy_stepped(own);
+        self.copy_inputs(Some(own));
         self.body(body);
         self.assembler.put_number(Encoding::Add_rm64_imm32, INDEX, count as i32);
         self.assembler.put(Encoding::Cmp_r64_rm64, &[register(INDEX), register(LIMIT)]);
         self.assembler.jump(Encoding::Jb_rel32_64, top);
         self.assembler.bind(done);
         self.assembler.put_number(Encoding::And_rm64_imm32, INDEX, count as i32 - 1);
-        self.move_accumulators(body.copies, (first, bytes), false);
+        self.move_accumulators(body, (first, bytes), false);
         self.assembler.put_number(Encoding::Add_rm64_imm32, INDEX, own);
         self.assembler.put_number(Encoding::Cmp_rm64_imm32, INDEX, count as i32);
         self.assembler.jump(Encoding::Jb_rel32_64, outer);
@@ -340,36 +492,44 @@ impl Writer<'_> {
         self.assembler.put(Encoding::Sub_r64_rm64, &[register(TURNS), register(LIMIT)]);
     }
 
-    /// Loads or stores the accumulators from the index on.
-    fn move_accumulators(&mut self, copies: u32, (first, bytes): (u8, u32), is_load: bool) {
-        let vector = self.steps.lanes * bytes;
-        for copy in 0..copies {
-            let memory = Operand::Memory { base: TURNS, index: INDEX, scale: bytes, offset: copy * vector };
+    /// Loads or stores the accumulators of a body from the index on.
+    fn move_accumulators(&mut self, body: &Body, (first, bytes): (u8, u32), is_load: bool) {
+        (self.copies, self.extent) = (body.copies, body.extent);
+        let (vector, operand) = (self.steps.lanes * bytes, self.row.reads.len() - 1);
+        let (mask, is_zeroing) = self.tail_mask();
+        for copy in 0..body.copies {
+            let memory = self.elements(operand, bytes, copy);
             let own = register(sized(first + copy as u8, vector));
             let (load, store) = match (self.set, vector) {
                 (Set::Avx2, 16) => (Encoding::VEX_Vmovups_xmm_xmmm128, Encoding::VEX_Vmovups_xmmm128_xmm),
                 (Set::Avx2, _) => (Encoding::VEX_Vmovups_ymm_ymmm256, Encoding::VEX_Vmovups_ymmm256_ymm),
-                (_, 32) => (Encoding::EVEX_Vmovups_ymm_k1z_ymmm256, Encoding::EVEX_Vmovups_ymmm256_k1z_ymm),
-                _ => (Encoding::EVEX_Vmovups_zmm_k1z_zmmm512, Encoding::EVEX_Vmovups_zmmm512_k1z_zmm),
+                (_, 32) if bytes == 4 => {
+                    (Encoding::EVEX_Vmovups_ymm_k1z_ymmm256, Encoding::EVEX_Vmovups_ymmm256_k1z_ymm)
+                }
+                _ if bytes == 4 => (Encoding::EVEX_Vmovups_zmm_k1z_zmmm512, Encoding::EVEX_Vmovups_zmmm512_k1z_zmm),
+                _ => (Encoding::EVEX_Vmovupd_zmm_k1z_zmmm512, Encoding::EVEX_Vmovupd_zmmm512_k1z_zmm),
             };
             if is_load {
-                self.assembler.put(load, &[own, memory]);
+                self.assembler.put_masked(load, &[own, memory], mask, is_zeroing);
             } else {
-                self.assembler.put(store, &[memory, own]);
+                self.assembler.put_masked(store, &[memory, own], mask, false);
             }
         }
     }
 
-    /// At most a vector of the elements that are left. `part` has their number already.
-    fn left(&mut self, body: &Body, start: Label, part: Label, end: Label) {
-        let lanes = self.steps.lanes;
+    /// The elements that are left, at most a vector; jumps where there are none.
+    fn limit_left(&mut self, end: Label) {
+        let lanes = self.steps.lanes as i32;
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(LIMIT), register(COUNT)]);
         self.assembler.put(Encoding::Sub_r64_rm64, &[register(LIMIT), register(INDEX)]);
         self.assembler.jump(Encoding::Je_rel32_64, end);
-        self.assembler.put_number(Encoding::Mov_rm64_imm32, SCRATCH, lanes as i32);
+        self.assembler.put_number(Encoding::Mov_rm64_imm32, SCRATCH, lanes);
         self.assembler.put(Encoding::Cmp_r64_rm64, &[register(LIMIT), register(SCRATCH)]);
         self.assembler.put(Encoding::Cmova_r64_rm64, &[register(LIMIT), register(SCRATCH)]);
-        self.assembler.bind(part);
+    }
+
+    /// The elements that are left become a mask.
+    fn select_left(&mut self) {
         if self.set == Set::Avx512 {
             let bits = Register::R11D;
             self.assembler.put(Encoding::Xor_r32_rm32, &[register(bits), register(bits)]);
@@ -377,11 +537,14 @@ impl Writer<'_> {
             self.assembler.put_number(Encoding::Sub_rm32_imm32, bits, 1);
             self.assembler.put(Encoding::VEX_Kmovw_kr_r32, &[register(LEFT), register(bits)]);
         }
-        for (operand, bytes) in self.loaded() {
-            if self.buffers[operand] != NONE {
-                self.copy(operand, bytes, None, true);
-            }
-        }
+    }
+
+    /// At most a vector of the elements that are left. `part` has their number already.
+    fn left(&mut self, body: &Body, start: Label, part: Label, end: Label) {
+        self.limit_left(end);
+        self.assembler.bind(part);
+        self.select_left();
+        self.copy_inputs(None);
         self.body(body);
         for step in &self.steps.steps {
             if let Act::Store { result, bytes, .. } = step.act {
@@ -408,11 +571,17 @@ impl Writer<'_> {
         loaded
     }
 
-    /// Copies so many elements of each stepped input to its buffer.
-    fn copy_stepped(&mut self, elements: i32) {
+    /// Copies to their buffers so many elements of the inputs that are stepped, or those that are left of all
+    /// inputs that have one. Accumulators that elements of all rows enter stay where they are.
+    fn copy_inputs(&mut self, elements: Option<i32>) {
         for (operand, bytes) in self.loaded() {
-            if self.row.reads[operand] == Read::Stepped {
-                self.copy(operand, bytes, Some(elements), true);
+            let is_copied = match self.row.reads[operand] {
+                Read::Stepped => true,
+                Read::Across => false,
+                _ => elements.is_none() && self.buffers[operand] != NONE,
+            };
+            if is_copied {
+                self.copy(operand, bytes, elements, true);
             }
         }
     }
@@ -422,12 +591,12 @@ impl Writer<'_> {
         let [step, index, element] = COPYING;
         let buffer =
             Operand::Memory { base: Register::RSP, index, scale: bytes, offset: self.buffers[operand] };
-        let first = if self.pointer(operand) == TURNS { register(TURNS) } else { self.argument(operand) };
+        let first = self.own_pointer(operand).map_or(self.argument(operand), register);
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(SCRATCH), first]);
         if self.row.reads.get(operand) == Some(&Read::Stepped) {
             let stepped = |&read: &Read| read == Read::Stepped;
             let before = self.row.reads[..operand].iter().copied().filter(|read| stepped(read)).count();
-            let argument = self.argument(self.buffers.len() + before);
+            let argument = self.argument(2 * self.operands() + before);
             self.assembler.put(Encoding::Mov_r64_rm64, &[register(step), argument]);
         } else {
             self.assembler.put_number(Encoding::Mov_rm64_imm32, step, bytes as i32);

@@ -39,7 +39,7 @@ impl Set {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unprintable {
     /// There is not one way of reading for each input, or of writing for each result, or accumulators are
-    /// not as [`Read::Accumulators`] says.
+    /// not as [`Row::reads`] says.
     Operands,
     /// Its values need more memory than a stack should give.
     Stack,
@@ -59,16 +59,17 @@ impl fmt::Display for Unprintable {
 
 impl std::error::Error for Unprintable {}
 
-/// The machine code of a row, which may stand anywhere: a function `extern "sysv64" fn(arguments: *const
-/// *mut u8, count: usize)`.
+/// The machine code of a row, which may stand anywhere: a function `extern "sysv64" fn(arguments: *mut *mut
+/// u8, count: usize, rows: usize)`.
 ///
 /// The arguments are the addresses of the first elements of the inputs and then of the results, followed by
-/// the distances in bytes between elements of the inputs that are [`Read::Stepped`], in their order. It reads
-/// `count` elements of each input (one of a splat) and writes as many of each result, and touches no other
-/// memory of theirs. A result may be the same elements as a contiguous input of as many bytes an element;
-/// otherwise, no result shares memory with another operand. Accumulators are given twice, as input and as
-/// result, and all of them are read and written, whatever `count` is. The code is to start at a multiple of
-/// 64 bytes.
+/// the distances in bytes from row to row of all these, and then those between elements of the inputs that
+/// are [`Read::Stepped`], in their order. The function may change the addresses. It reads `count` elements of
+/// each input in each row (one of a splat, and one of a number in all rows) and writes as many of each
+/// result, and touches no other memory of theirs. A result may be the same elements as a contiguous input of
+/// as many bytes an element; otherwise, no result shares memory with another operand. Accumulators are given
+/// twice, as input and as result; all of those that a row goes along are read and written, whatever `count`
+/// is. The code is to start at a multiple of 64 bytes.
 ///
 /// # Errors
 /// If the row's operands are not those of its code, or it needs too much stack.
@@ -93,9 +94,9 @@ pub fn print(row: &Row, set: Set) -> Result<Vec<u8>, Unprintable> {
 
 /// Whether each operand of the code has one way, and accumulators are as they should.
 fn has_operands(row: &Row) -> bool {
-    let (code, is_accumulators) = (&row.code, |read: &Read| matches!(read, Read::Accumulators(_)));
+    let code = &row.code;
     let are_known = row.reads.len() == code.inputs().len() && row.writes.len() == code.results().len();
-    let Some(position) = row.reads.iter().position(is_accumulators).filter(|_| are_known) else {
+    let Some(position) = row.reads.iter().position(Read::is_accumulators).filter(|_| are_known) else {
         return are_known;
     };
     let is_wide = |ty: Type| matches!(ty, Type::F32 | Type::F64 | Type::W32 | Type::W64);
@@ -103,10 +104,13 @@ fn has_operands(row: &Row) -> bool {
         code.instructions.iter().any(|instruction| instruction.operation == Operation::Input(input as u32))
     };
     match (code.results(), row.accumulators()) {
-        (&[result], Some(count)) => {
+        (&[result], Some(read)) => {
             let is_computed = !matches!(code.instructions[result.index()].operation, Operation::Input(_));
-            count >= 16
-                && count.is_power_of_two()
+            let is_turn = match read {
+                Read::Along(count) => count >= 16 && count.is_power_of_two(),
+                _ => true,
+            };
+            is_turn
                 && position + 1 == row.reads.len()
                 && row.writes[0] == Write::Cached
                 && is_computed

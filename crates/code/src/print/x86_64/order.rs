@@ -1,11 +1,26 @@
-//! Owns the order of steps: what is computed before the loop, what stays in registers through it, how many
-//! vectors run side by side. It does not know instructions.
+//! Owns the order of steps: how often each is done, what stays in registers through the loop over vectors, how
+//! many of these run side by side. It does not know instructions.
 
 use super::registers::{Item, Placement};
 use super::steps::{Act, Id, NONE, Step};
+use crate::row::{Read, Row};
+
+/// How often a step is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    /// Once, before all rows.
+    Once,
+    /// For each row.
+    Row,
+    /// For each vector.
+    Vector,
+}
 
 /// Instructions of a chain, each of which reads the one before, that are more than a processor sees ahead.
 const LONG_CHAIN: usize = 64;
+
+/// Vectors of accumulators side by side where elements of all rows enter them.
+const VECTORS_ACROSS: u32 = 8;
 
 /// Vectors side by side that may ask for a rare way together with as many accumulators.
 const MOST_ASKING: u32 = 4;
@@ -13,29 +28,34 @@ const MOST_ASKING: u32 = 4;
 /// What is known of the steps of a row before their values have registers.
 #[derive(Debug)]
 pub(super) struct Order {
-    /// Whether a step is in the loop.
-    pub varies: Vec<bool>,
+    pub levels: Vec<Level>,
     /// Vectors that run side by side.
     pub copies: u32,
-    /// Steps before the loop whose values stay in registers through it.
+    /// Steps before the loop over vectors whose values stay in registers through it.
     pub pinned: Vec<(Id, u8)>,
+    /// Registers of each kind that neither these nor accumulators have.
+    pub free: [u8; 2],
     /// The first of the registers of accumulators, one for each vector side by side.
     pub accumulators: Option<u8>,
-    /// The place on the stack of what the loop reads of the steps before it, of which constants have none.
+    /// The place on the stack of what is read by steps that are done more often; constants have none.
     pub slots: Vec<Option<u32>>,
 }
 
 impl Order {
-    /// For so many registers of each kind, and at most so many vectors side by side; `turns` are the vectors
-    /// of accumulators, if there are some.
-    pub(super) fn new(steps: &[Step], registers: [u8; 2], most: u32, turns: Option<u32>) -> Order {
-        let varies = varying(steps);
-        let live = live(steps, &varies, &items(steps, &varies, true, 1));
-        let copies = match turns {
-            // All accumulators, as far as there are registers, so that memory is read in order.
+    /// For so many registers of each kind and lanes, and at most so many vectors side by side.
+    pub(super) fn new(steps: &[Step], row: &Row, registers: [u8; 2], lanes: u32, most: u32) -> Order {
+        let levels = levels(steps, row);
+        let live = |level| live(steps, &levels, level);
+        let of_vector = live(Level::Vector);
+        // All accumulators, as far as there are registers, so that memory is read in order.
+        let vectors = row.accumulators().map(|read| match read {
+            Read::Along(count) => count / lanes,
+            _ => VECTORS_ACROSS,
+        });
+        let copies = match vectors {
             Some(vectors) => {
                 let free = [u32::from(registers[0]) - 2, registers[1].into()];
-                let needs = |copies| [(live[0] + 1) * copies, live[1] * copies];
+                let needs = |copies| [(of_vector[0] + 1) * copies, of_vector[1] * copies];
                 // The masks of all that run side by side are in registers where a rare way begins.
                 let has_rare = steps.iter().any(|step| matches!(step.act, Act::Rare { .. }));
                 let most = most.min(if has_rare { MOST_ASKING } else { u32::MAX });
@@ -44,50 +64,59 @@ impl Order {
                 };
                 (0..=vectors.ilog2()).rev().map(|log| 1 << log).find(fits).unwrap_or(1)
             }
-            None => side_by_side(steps, &varies).min(most),
+            None => side_by_side(steps, &levels).min(most),
         };
         let mut left = registers;
-        left[0] -= if turns.is_some() { copies as u8 } else { 0 };
-        let pinned = pinned(steps, &varies, live.map(|live| live * copies), left);
-        let slots = slots(steps, &varies);
-        Order { varies, copies, pinned, accumulators: turns.map(|_| left[0]), slots }
+        left[0] -= if vectors.is_some() { copies as u8 } else { 0 };
+        let of_row = live(Level::Row);
+        let needed = std::array::from_fn(|kind| of_row[kind].max(of_vector[kind] * copies));
+        let pinned = pinned(steps, &levels, needed, left);
+        let first = |kind: bool| {
+            let own = pinned.iter().filter(|(step, _)| steps[*step as usize].is_mask == kind);
+            own.map(|&(_, register)| register).min().unwrap_or(left[usize::from(kind)])
+        };
+        let free = [first(false), first(true)];
+        let slots = slots(steps, &levels);
+        Order { levels, copies, pinned, free, accumulators: vectors.map(|_| left[0]), slots }
     }
 }
 
-/// Whether a step is in the loop: what no input's elements decide is computed before it, rare ways as a
+/// How often each step is done: what no elements of a vector decide is computed before these, rare ways as a
 /// whole.
-fn varying(steps: &[Step]) -> Vec<bool> {
-    let mut varies = vec![false; steps.len()];
+fn levels(steps: &[Step], row: &Row) -> Vec<Level> {
+    let mut levels = vec![Level::Once; steps.len()];
     let mut at = 0;
     while at < steps.len() {
-        let of = |varies: &[bool], step: &Step| {
-            matches!(step.act, Act::Load { .. } | Act::Store { .. })
-                || step.args().any(|arg| varies[arg as usize])
+        let of = |levels: &[Level], step: &Step| match step.act {
+            Act::Load { .. } | Act::Store { .. } => Level::Vector,
+            Act::Splat { input, .. } if row.reads[input as usize] == Read::Splat => Level::Row,
+            _ => step.args().map(|arg| levels[arg as usize]).max().unwrap_or(Level::Once),
         };
-        varies[at] = of(&varies, &steps[at]);
+        levels[at] = of(&levels, &steps[at]);
         let Act::Rare { count, .. } = steps[at].act else {
             at += 1;
             continue;
         };
         let own = at + 1..at + 1 + count as usize;
         for inner in own.clone() {
-            varies[inner] = of(&varies, &steps[inner]);
+            levels[inner] = of(&levels, &steps[inner]);
         }
-        if varies[at] || own.clone().any(|inner| varies[inner]) {
-            varies[at] = true;
-            for inner in own.clone() {
-                varies[inner] = !matches!(steps[inner].act, Act::Constant { .. });
+        let most = levels[at..own.end].iter().copied().max().unwrap_or(Level::Once);
+        for of_way in at..own.end {
+            if !matches!(steps[of_way].act, Act::Constant { .. }) {
+                levels[of_way] = most;
             }
         }
         at = own.end;
     }
-    varies
+    levels
 }
 
-/// The steps inside or before the loop in order. Vectors of inputs are read where they are wanted, but for
+/// The steps of a level in order. Vectors of inputs are read where they are wanted, but for
 /// those that are results: a result may be written over an input, and all is read before.
-pub(super) fn items(steps: &[Step], varies: &[bool], is_inside: bool, copies: u32) -> Vec<Item> {
+pub(super) fn items(steps: &[Step], levels: &[Level], level: Level, copies: u32) -> Vec<Item> {
     let mut items = Vec::with_capacity(steps.len() * copies as usize);
+    let is_inside = level == Level::Vector;
     let copies = if is_inside { copies } else { 1 };
     let all = |step: u32| (0..copies).map(move |copy| Item::Step { step, copy });
     for step in steps.iter().filter(|step| is_inside && matches!(step.act, Act::Store { .. })) {
@@ -102,7 +131,7 @@ pub(super) fn items(steps: &[Step], varies: &[bool], is_inside: bool, copies: u3
             ends.pop();
             items.push(Item::End);
         }
-        if varies[place] != is_inside || matches!(step.act, Act::Constant { .. } | Act::Load { .. }) {
+        if levels[place] != level || matches!(step.act, Act::Constant { .. } | Act::Load { .. }) {
             continue;
         }
         if let Act::Rare { count, .. } = step.act {
@@ -117,7 +146,8 @@ pub(super) fn items(steps: &[Step], varies: &[bool], is_inside: bool, copies: u3
 }
 
 /// The most values of each kind that live at once outside of rare ways, without what is computed before.
-fn live(steps: &[Step], varies: &[bool], items: &[Item]) -> [u32; 2] {
+fn live(steps: &[Step], levels: &[Level], level: Level) -> [u32; 2] {
+    let items = items(steps, levels, level, 1);
     let mut last = vec![0; steps.len()];
     for (place, item) in items.iter().enumerate() {
         if let Item::Step { step, .. } | Item::Begin { step } = *item {
@@ -132,7 +162,7 @@ fn live(steps: &[Step], varies: &[bool], items: &[Item]) -> [u32; 2] {
             Item::Begin { step } | Item::Step { step, .. } => {
                 let step_args = steps[step as usize].args;
                 for (nth, &arg) in step_args.iter().enumerate() {
-                    if arg == NONE || !varies[arg as usize] || step_args[..nth].contains(&arg) {
+                    if arg == NONE || levels[arg as usize] != level || step_args[..nth].contains(&arg) {
                         continue;
                     }
                     let kind = usize::from(steps[arg as usize].is_mask);
@@ -158,9 +188,9 @@ fn live(steps: &[Step], varies: &[bool], items: &[Item]) -> [u32; 2] {
 /// How many vectors run side by side. A chain of dependent instructions leaves most of the processor idle,
 /// the more so the larger its share in all of them is, and most of all where the next round is out of sight.
 /// Values that find no register then are the smaller evil.
-fn side_by_side(steps: &[Step], varies: &[bool]) -> u32 {
+fn side_by_side(steps: &[Step], levels: &[Level]) -> u32 {
     let (mut chain, mut longest, mut all) = (vec![0; steps.len()], 0, 0);
-    for step in outside(steps).filter(|&step| varies[step]) {
+    for step in outside(steps).filter(|&step| levels[step] == Level::Vector) {
         chain[step] = 1 + steps[step].args().map(|arg| chain[arg as usize]).max().unwrap_or(0);
         (longest, all) = (longest.max(chain[step]), all + 1);
     }
@@ -181,23 +211,23 @@ fn outside(steps: &[Step]) -> impl Iterator<Item = usize> {
     })
 }
 
-/// How often the loop reads, outside of rare ways, what is computed before it.
-fn wanted(steps: &[Step], varies: &[bool]) -> Vec<u32> {
+/// How often the loop over vectors reads, outside of rare ways, what is computed before it.
+fn wanted(steps: &[Step], levels: &[Level]) -> Vec<u32> {
     let mut wanted = vec![0; steps.len()];
-    for step in outside(steps).filter(|&step| varies[step]) {
-        for arg in steps[step].args().filter(|&arg| !varies[arg as usize]) {
+    for step in outside(steps).filter(|&step| levels[step] == Level::Vector) {
+        for arg in steps[step].args().filter(|&arg| levels[arg as usize] < Level::Vector) {
             wanted[arg as usize] += 1;
         }
     }
     wanted
 }
 
-/// Places on the stack for the steps before the loop whose values the loop reads.
-fn slots(steps: &[Step], varies: &[bool]) -> Vec<Option<u32>> {
+/// Places on the stack for the steps whose values are read by steps that are done more often.
+fn slots(steps: &[Step], levels: &[Level]) -> Vec<Option<u32>> {
     let mut slots = vec![None; steps.len()];
     let mut count = 0;
-    for (step, _) in steps.iter().zip(varies).filter(|&(_, &varies)| varies) {
-        for arg in step.args().map(|arg| arg as usize).filter(|&arg| !varies[arg]) {
+    for (step, level) in steps.iter().zip(levels) {
+        for arg in step.args().map(|arg| arg as usize).filter(|&arg| levels[arg] < *level) {
             if slots[arg].is_none() && !matches!(steps[arg].act, Act::Constant { .. }) {
                 slots[arg] = Some(count);
                 count += 1;
@@ -207,10 +237,10 @@ fn slots(steps: &[Step], varies: &[bool]) -> Vec<Option<u32>> {
     slots
 }
 
-/// What the loop reads most often of what is computed before it stays in the last registers, as far as the
-/// most values of the loop leave some.
-fn pinned(steps: &[Step], varies: &[bool], live: [u32; 2], registers: [u8; 2]) -> Vec<(Id, u8)> {
-    let wanted = wanted(steps, varies);
+/// What the loop over vectors reads most often of what is computed before it stays in the last registers, as
+/// far as the most values that live at once leave some.
+fn pinned(steps: &[Step], levels: &[Level], live: [u32; 2], registers: [u8; 2]) -> Vec<(Id, u8)> {
+    let wanted = wanted(steps, levels);
     // Two operands may have to be brought into registers besides.
     let mut free: [u32; 2] =
         std::array::from_fn(|kind| u32::from(registers[kind]).saturating_sub(live[kind] + 2));

@@ -1,6 +1,7 @@
 //! Owns the places of values: a linear scan over the registers, which keeps what is read next and leaves in
 //! memory what is read last. It does not know instructions beyond their shapes, nor how they are written.
 
+use super::order::Level;
 use super::steps::{Act, Id, NONE, OPERANDS, Shape, Step};
 
 /// No register.
@@ -90,8 +91,11 @@ pub(super) struct Values<'a> {
     pub steps: &'a [Step],
     /// Vectors side by side: the value of a step is known by `step · copies + copy`.
     pub copies: u32,
-    /// Whether a step has another value for each vector.
-    pub varies: &'a [bool],
+    /// How often each step is done, and those of the body.
+    pub levels: &'a [Level],
+    pub level: Level,
+    /// Which steps have values that are read on the stack by those that are done more often.
+    pub slots: &'a [Option<u32>],
     /// Registers of each kind that it may use.
     pub registers: [u8; KINDS],
     /// Values that are in memory from the beginning to the end, and in registers where there is room.
@@ -121,7 +125,7 @@ impl Values<'_> {
     }
 
     pub(super) fn id(&self, step: Id, copy: u32) -> Id {
-        step * self.copies + if self.varies[step as usize] { copy } else { 0 }
+        step * self.copies + if self.levels[step as usize] == Level::Vector { copy } else { 0 }
     }
 
     fn step(&self, id: Id) -> &Step {
@@ -134,9 +138,7 @@ impl Values<'_> {
 }
 
 /// The registers of a body.
-///
-/// Of a body before the loop, `kept` says which steps have values that the loop reads on the stack.
-pub(super) fn place(values: &Values, items: &[Item], kept: Option<&[Option<u32>]>) -> Placement {
+pub(super) fn place(values: &Values, items: &[Item]) -> Placement {
     let count = values.steps.len() * values.copies as usize;
     let mut scan = Scan {
         values,
@@ -150,14 +152,15 @@ pub(super) fn place(values: &Values, items: &[Item], kept: Option<&[Option<u32>]
         guarded: Vec::new(),
         result: Placement { is_kept: vec![false; count], ..Placement::default() },
     };
-    for (step, varies) in values.varies.iter().enumerate() {
+    let stays = |step: usize| values.levels[step] == values.level && values.slots[step].is_some();
+    for (step, &level) in values.levels.iter().enumerate() {
         let is_constant = matches!(values.steps[step].act, Act::Constant { .. });
         let id = step * values.copies as usize;
-        scan.is_in_memory[id] = is_constant || !varies && kept.is_none();
+        scan.is_in_memory[id] = is_constant || level < values.level;
         if matches!(values.steps[step].act, Act::Load { .. }) {
             scan.is_in_memory[id..id + values.copies as usize].fill(true);
         }
-        scan.result.is_kept[id] = kept.is_some_and(|kept| kept[step].is_some());
+        scan.result.is_kept[id] = stays(step);
     }
     // What is loaded as a step is not read again where it was: that may be written over.
     for item in items {
@@ -184,9 +187,9 @@ pub(super) fn place(values: &Values, items: &[Item], kept: Option<&[Option<u32>]
         }
         scan.at += 1;
     }
-    let stays = |id: Id| kept.is_some_and(|kept| kept[(id / values.copies) as usize].is_some());
     scan.result.spans = (0..count as Id)
-        .filter(|&id| !stays(id) && (scan.result.is_kept[id as usize] || scan.uses.is_saved[id as usize]))
+        .filter(|&id| !stays((id / values.copies) as usize))
+        .filter(|&id| scan.result.is_kept[id as usize] || scan.uses.is_saved[id as usize])
         .map(|id| match scan.defined[id as usize] {
             // An accumulator, which any rare way may write.
             NONE => (id, 0, NONE),

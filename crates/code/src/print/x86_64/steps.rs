@@ -331,7 +331,7 @@ impl Selection<'_> {
 
     fn input(&mut self, input: u32, ty: Type) -> Id {
         let bytes = ty.bits() / 8;
-        if self.row.reads[input as usize] == Read::Splat {
+        if matches!(self.row.reads[input as usize], Read::Splat | Read::Number) {
             return self.push(Act::Splat { input, bytes }, [NONE; OPERANDS], false);
         }
         let pair = match bytes {

@@ -5,6 +5,7 @@
 use smallvec::SmallVec;
 use zerostride_kernels::{LEAF_ELEMENTS, Native, PackDim, Slot, Stores, pack};
 
+use super::native::End;
 use super::program::{Compiled, LoadKind, Stage, StageInput, StageWork};
 use crate::Result;
 use crate::exec::elements::{ElementSlice, Feed, Scratch, Sink, StridedRange};
@@ -108,22 +109,21 @@ impl Compiled {
     ) {
         let number = |bytes: &[u8; 16]| (bytes.as_ptr().cast_mut(), 0);
         let operands = loads.chain(self.numbers.iter().map(number)).chain(ends.iter().copied());
-        let operands: SmallVec<[(*mut u8, isize); 8]> = operands.collect();
-        let mut arguments: SmallVec<[*mut u8; 12]> = operands.iter().map(|(first, _)| *first).collect();
+        let count = self.loads.len() + self.numbers.len() + ends.len();
+        let bytes = |distance: isize| std::ptr::without_provenance_mut(distance as usize);
+        let mut arguments: SmallVec<[*mut u8; 24]> = SmallVec::from_elem(bytes(0), 2 * count);
+        for (index, (first, step)) in operands.enumerate() {
+            (arguments[index], arguments[count + index]) = (first, bytes(step));
+        }
         for (kind, item) in &self.loads {
             if let LoadKind::Stepped(step) = kind {
-                arguments.push(std::ptr::without_provenance_mut((step * *item as isize) as usize));
+                arguments.push(bytes(step * *item as isize));
             }
         }
-        for _ in 0..rows {
-            // SAFETY: the code is that of this program, whose loads and result have `len` elements in each
-            // row, or one that is read for all, and numbers have one. The result's elements are apart from
-            // all others or those of a contiguous load of the same size.
-            unsafe { code.call(arguments.as_ptr(), len) };
-            for (argument, (_, step)) in arguments.iter_mut().zip(&operands) {
-                *argument = argument.wrapping_offset(*step);
-            }
-        }
+        // SAFETY: the code is that of this program, whose loads and result have `len` elements in each row, or
+        // one that is read for all, and numbers have one. The result's elements are apart from all others or
+        // those of a contiguous load of the same size.
+        unsafe { code.call(arguments.as_mut_ptr(), len, rows) };
     }
 
     /// The code that hands elements of some rows of `len` to accumulators, if it is printed by now.
@@ -146,8 +146,9 @@ impl Compiled {
     ) {
         self.check_feeds(rows, len, feeds);
         let leaves = len.div_ceil(LEAF_ELEMENTS);
-        let turns = self.accumulating.as_ref().and_then(|code| code.turns());
-        assert!(held.len() == rows * leaves * bytes && turns == Some(bytes / self.item));
+        let is_own = |end| matches!(end, End::Along(_, count) if count as usize == bytes / self.item);
+        let is_own = self.accumulating.as_ref().is_some_and(|code| is_own(code.end()));
+        assert!(held.len() == rows * leaves * bytes && is_own);
         // Whole leaves of a line are rows, too.
         let (whole, rest) = (len / LEAF_ELEMENTS, len % LEAF_ELEMENTS);
         for line in 0..rows {
@@ -167,6 +168,37 @@ impl Compiled {
             if rest > 0 {
                 run(whole, 1, rest);
             }
+        }
+    }
+
+    /// Hands the elements of some of these rows of `len`, lane by lane, to as many accumulators, which are all
+    /// `empty` before, and lets them be taken. A lane has a first row and a number of rows, `step` rows apart.
+    ///
+    /// # Panics
+    /// If there is not a feed for each load, a feed has fewer rows or elements, or elements at other
+    /// distances, there are other accumulators, or a lane has other rows.
+    fn accumulate_lanes(
+        &self,
+        code: &Native,
+        ((rows, len), feeds): ((usize, usize), &[Feed<'_>]),
+        (lanes, step): (impl Iterator<Item = (usize, usize)>, usize),
+        (empty, held): (&[u8], &mut [u8]),
+        mut take: impl FnMut(&[u8], usize),
+    ) {
+        self.check_feeds(rows, len, feeds);
+        let is_own = self.accumulating.as_ref().is_some_and(|code| matches!(code.end(), End::Across(_)));
+        assert!(is_own && len.checked_mul(self.item) == Some(held.len()));
+        for (first, count) in lanes {
+            assert!(count == 0 || first + (count - 1) * step < rows);
+            repeat(empty, held);
+            let loads = feeds.iter().map(|feed| {
+                let slot = feed.slot();
+                (slot.from(first as isize).first, slot.step.wrapping_mul(step as isize))
+            });
+            let place = (held.as_mut_ptr(), 0);
+            // SAFETY: the feeds have these rows, and there is an accumulator for each of their elements.
+            unsafe { self.run_code(code, count, len, loads, &[place, place]) };
+            take(held, first);
         }
     }
 
@@ -260,6 +292,17 @@ fn fits(len: usize, item: usize, bytes: usize) -> bool {
     len.checked_mul(item).is_some_and(|len| len <= bytes)
 }
 
+/// Fills bytes with copies of some.
+fn repeat(of: &[u8], to: &mut [u8]) {
+    let mut done = of.len().min(to.len());
+    to[..done].copy_from_slice(&of[..done]);
+    while done < to.len() {
+        let more = done.min(to.len() - done);
+        to.copy_within(..more, done);
+        done += more;
+    }
+}
+
 /// # Safety
 /// The slots have that many rows of what the stage reads, `len` elements each, or one where the stage reads
 /// one for all; `out` is writable for as many rows and overlaps no slot, except that a chain may have it at
@@ -343,6 +386,26 @@ impl<'a> Tiles<'a> {
         self.compiled.accumulating_code(0, LEAF_ELEMENTS).is_some()
     }
 
+    /// Lets accumulators be taken, one for each element of a row, that are all `empty` before the elements of
+    /// a lane enter them by another program, if there is code for it; whether there is.
+    ///
+    /// # Panics
+    /// If there is not a feed for each load of the program, or one has fewer rows or elements, the tiles have
+    /// room for less than a row, or a lane has other rows.
+    pub(crate) fn accumulate_lanes(
+        &mut self,
+        program: &Compiled,
+        ((rows, len), feeds): ((usize, usize), &[Feed<'_>]),
+        lanes: (impl Iterator<Item = (usize, usize)>, usize),
+        empty: &[u8],
+        take: impl FnMut(&[u8], usize),
+    ) -> bool {
+        let Some(code) = program.accumulating_code(rows, len) else { return false };
+        let held = &mut self.result.bytes_mut()[..len * empty.len()];
+        program.accumulate_lanes(code, ((rows, len), feeds), lanes, (empty, held), take);
+        true
+    }
+
     /// Runs the program on some lines of `len` elements: of each load those that are read `in_place`, with
     /// their stride and prefetch distance, or else what `load` fills its tile with, line after line, or only
     /// one where all are the same, and `line_at` says which. The elements of leaves enter accumulators, which
@@ -388,7 +451,7 @@ impl<'a> Tiles<'a> {
         let tile = self.result.bytes_mut();
         if let Some((empty, code)) = accumulating {
             let tile = &mut tile[..lines * len.div_ceil(LEAF_ELEMENTS) * empty.len()];
-            tile.chunks_exact_mut(empty.len()).for_each(|held| held.copy_from_slice(empty));
+            repeat(empty, tile);
             compiled.accumulate(code, (lines, len), &feeds, (tile, empty.len()));
             return Ok(Taken::Accumulators(tile));
         }

@@ -22,10 +22,7 @@ use crate::plan::{Instruction, Program, Register};
 const WORTH_ELEMENTS: usize = 1 << 16;
 
 /// Operations on the elements of a row that are worth a call, for which a code sets its registers up.
-///
-/// Measured on 2026-11-27 (Zen 5, one thread, with a call for each row): formulas of four operations on rows
-/// of 64 f32 take 1.2 times as long as chains, of eight half as long.
-const LEAST_ROW_OPERATIONS: usize = 512;
+const LEAST_ROW_OPERATIONS: usize = 1;
 
 /// Codes that are kept for programs to come.
 const MOST_CODES: usize = 1024;
@@ -39,12 +36,14 @@ enum Line {
     Map(Op, DType, SmallVec<[Register; 4]>),
 }
 
-/// What becomes of the elements of a row.
+/// What becomes of the elements of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::exec) enum End {
     Stored(Write),
-    /// They enter so many accumulators of a reduction in turn.
-    Accumulated(Reduction, u32),
+    /// They enter accumulators of a reduction: those of a row so many in turn.
+    Along(Reduction, u32),
+    /// The same, those of all rows one for each element of a row.
+    Across(Reduction),
 }
 
 /// All that a code depends on.
@@ -84,7 +83,7 @@ impl ProgramCode {
             };
             dtype.category() != Category::Complex && !may_fault
         };
-        let of_end = usize::from(matches!(end, End::Accumulated(..)));
+        let of_end = usize::from(!matches!(end, End::Stored(_)));
         let operations = program.instructions.iter().filter(is_work).count() + of_end;
         if operations < 2 || !program.instructions.iter().zip(&program.dtypes).all(is_known) {
             return None;
@@ -110,12 +109,18 @@ impl ProgramCode {
         Some(ProgramCode { source, operations, computed: AtomicUsize::new(0), cached, streaming })
     }
 
-    /// Accumulators that elements enter in turn, if they do.
-    pub(super) fn turns(&self) -> Option<usize> {
-        match self.source.end {
-            End::Accumulated(_, count) => Some(count as usize),
-            End::Stored(_) => None,
+    /// Whether the program is printed as soon as it runs on so many elements.
+    pub(super) fn is_printed_for(&self, elements: usize) -> bool {
+        match Printing::active() {
+            Printing::Never => false,
+            Printing::Worth => elements >= WORTH_ELEMENTS,
+            Printing::Always => true,
         }
+    }
+
+    /// What becomes of elements.
+    pub(super) fn end(&self) -> End {
+        self.source.end
     }
 
     /// The code for some rows of `len` elements, if the program is printed by now. Its operands are the
@@ -166,7 +171,7 @@ impl Source {
     fn row(&self) -> Option<Row> {
         let mut code = Builder::new();
         let numbers = self.lines.iter().filter(|(line, _)| *line == Line::Number);
-        let numbers = numbers.map(|(_, dtype)| (*dtype, Read::Splat));
+        let numbers = numbers.map(|(_, dtype)| (*dtype, Read::Number));
         let operands: Vec<(DType, Read)> = self.loads.iter().copied().chain(numbers).collect();
         let inputs: Vec<Value> = operands.iter().map(|(dtype, _)| code.input(stored_type(*dtype))).collect();
         let mut number = self.loads.len()..;
@@ -193,10 +198,10 @@ impl Source {
         let mut reads: Vec<Read> = operands.into_iter().map(|(_, read)| read).collect();
         let write = match self.end {
             End::Stored(write) => write,
-            End::Accumulated(op, count) => {
+            End::Along(op, _) | End::Across(op) => {
                 let held = code.input(code.ty(result));
                 result = record_step(&mut code, op, held, result)?;
-                reads.push(Read::Accumulators(count));
+                reads.push(if let End::Along(_, count) = self.end { Read::Along(count) } else { Read::Across });
                 Write::Cached
             }
         };

@@ -102,6 +102,11 @@ impl Compiled {
         self.tiles.is_empty()
     }
 
+    /// Whether the program is printed as soon as it runs on so many elements.
+    pub(in crate::exec) fn is_printed_for(&self, elements: usize) -> bool {
+        self.code.as_ref().is_some_and(|code| code.is_printed_for(elements))
+    }
+
     /// The chain that does everything, if one does.
     pub(in crate::exec) fn one_chain(&self) -> Option<&Chain> {
         match &self.stages[..] {

@@ -15,7 +15,7 @@ use super::native::End;
 use super::program::{Compiled, LoadKind};
 use crate::exec::cache;
 use crate::exec::elements::{
-    ElementSlice, Input, LineOrder, Output, StridedElements, StridedRange, Window, Written,
+    ElementSlice, Feed, Input, LineOrder, Output, StridedElements, StridedRange, Window, Written,
 };
 use crate::fork::OnceLock;
 use crate::memory::Block;
@@ -56,8 +56,10 @@ struct ReduceLoop {
     pairs: Option<Pairs>,
     /// The program over lines of a tile.
     compiled: Compiled,
-    /// The accumulators of a leaf before its first element, where elements may enter them as they are
-    /// computed.
+    /// The same over rows, whose elements enter accumulators.
+    across: Option<Compiled>,
+    /// The accumulators of a leaf, or one of those of a row, before the first element, where elements may
+    /// enter them as they are computed.
     empty: Option<Vec<u8>>,
 }
 
@@ -70,6 +72,7 @@ struct Reduction<'a, 'p> {
     prepared: &'p PreparedReduce,
     walk: &'p ReduceWalk,
     compiled: &'p Compiled,
+    across: Option<&'p Compiled>,
     empty: Option<&'p [u8]>,
     form: FoldForm,
     /// Results of a block.
@@ -104,21 +107,31 @@ pub(in crate::exec) fn run<'a>(
     if part.numel() == 0 {
         return Ok(());
     }
-    let ReduceLoop { walk, pairs, compiled, empty } = prepared.loops.get(&part, || {
+    let ReduceLoop { walk, pairs, compiled, across, empty } = prepared.loops.get(&part, || {
         let walk = ReduceWalk::new(&reducer, (&part, reduced), program);
-        let kind = |load| if walk.is_splat(load) { LoadKind::Splat } else { LoadKind::Vector };
-        let kinds: Vec<LoadKind> = (0..program.loads.len()).map(kind).collect();
+        let compiled = |is_splat: &dyn Fn(usize) -> bool| {
+            let kind = |load| if is_splat(load) { LoadKind::Splat } else { LoadKind::Vector };
+            let kinds: Vec<LoadKind> = (0..program.loads.len()).map(kind).collect();
+            Compiled::new(program, &kinds, false)
+        };
         let pairs = Pairs::find(reducer.op(), program, &walk);
-        let mut compiled = Compiled::new(program, &kinds, false);
-        // Vectors of elements enter vectors of accumulators.
-        let count = lanes(reduced.numel());
-        let are_vectors = walk.form(false) == FoldForm::Along && count > 1;
+        let mut lines = compiled(&|load| walk.is_splat(load));
+        let (form, count, mut across) = (walk.form(false), lanes(reduced.numel()), None);
         let is_alone = pairs.is_none() && !walk.repeats && !walk.is_load;
-        let empty = reducer.accumulator().filter(|_| are_vectors && is_alone);
-        if empty.is_some() {
-            compiled = compiled.accumulating(program, End::Accumulated(*op, count as u32));
+        let mut empty = reducer.accumulator().filter(|_| is_alone);
+        match (form, &empty) {
+            // Vectors of elements enter vectors of accumulators.
+            (FoldForm::Along, Some(one)) if count > 1 => {
+                lines = lines.accumulating(program, End::Along(*op, count as u32));
+                empty = Some(one.repeat(count));
+            }
+            (FoldForm::Across, Some(_)) => {
+                let of_rows = compiled(&|load| walk.is_same_across(load));
+                across = Some(of_rows.accumulating(program, End::Across(*op)));
+            }
+            _ => empty = None,
         }
-        ReduceLoop { compiled, pairs, walk, empty: empty.map(|empty| empty.repeat(count)) }
+        ReduceLoop { compiled: lines, pairs, walk, across, empty }
     });
     let mut written = Written::new(block, dtype.item_size(), (&walk.results, &walk.out, walk.first));
     let out = written.output();
@@ -141,9 +154,21 @@ pub(in crate::exec) fn run<'a>(
     let columns = walk.columns(form, direct.is_some(), grain);
     let item = prepared.finish.as_ref().map_or(dtype.item_size(), |finish| finish.loads[0].1);
     let (inputs, slices, Grid { results, count, .. }) = (&inputs[..], &slices[..], walk.grid);
-    let empty = empty.as_deref();
-    let reduction =
-        Reduction { reducer, prepared, walk, compiled, empty, form, columns, inputs, slices, item, direct };
+    let (across, empty) = (across.as_ref(), empty.as_deref());
+    let reduction = Reduction {
+        reducer,
+        prepared,
+        walk,
+        compiled,
+        across,
+        empty,
+        form,
+        columns,
+        inputs,
+        slices,
+        item,
+        direct,
+    };
     // Whole blocks of results, as many as are worth a thread.
     let blocks = grain.div_ceil(columns.saturating_mul(count).max(1));
     let parts = out.parts(columns.saturating_mul(blocks).min(results));
@@ -234,7 +259,7 @@ impl<'p> Reduction<'_, 'p> {
             let rows = first * self.group()..self.walk.grid.count.min(end * self.group());
             let Some(slice) = self.direct else {
                 let tiles = tiles.as_mut().expect("there are tiles unless elements are read in place");
-                return self.take_tiles(tiles, fold, columns, rows);
+                return self.take_computed(tiles, fold, columns, rows);
             };
             let (input, grid) = (&self.inputs[0], &self.walk.grid);
             let ElementSlice { bytes, item, first } = slice.at(input.offset(columns.start, 0));
@@ -245,28 +270,70 @@ impl<'p> Reduction<'_, 'p> {
         })
     }
 
-    /// Takes elements that are computed in tiles first: some rows of a lane, or some leaves, at a time.
-    fn take_tiles(
+    /// Takes elements that are computed first, those of leaves or lanes.
+    fn take_computed(
         &self,
         tiles: &mut Tiles<'_>,
         fold: &mut dyn Fold,
         columns: &Range<usize>,
         rows: Range<usize>,
     ) -> Result<()> {
+        if self.form != FoldForm::Across {
+            return self.take_tiles(tiles, fold, columns, [(rows.start, rows.len())].into_iter());
+        }
+        if self.take_lanes(tiles, fold, columns, rows.clone()) {
+            return Ok(());
+        }
+        self.take_tiles(tiles, fold, columns, lane_rows(self.walk.grid.count, rows))
+    }
+
+    /// Takes the elements of lanes as they are computed, if all that is read for them is in place, and there is
+    /// code for it; whether it did.
+    fn take_lanes(
+        &self,
+        tiles: &mut Tiles<'_>,
+        fold: &mut dyn Fold,
+        columns: &Range<usize>,
+        rows: Range<usize>,
+    ) -> bool {
+        let (Some(program), Some(empty)) = (self.across, self.empty) else { return false };
+        let all = StridedRange::all(rows.clone());
+        let feed = |(load, (kind, _)): (usize, &(LoadKind, usize))| {
+            let end = if *kind == LoadKind::Splat { columns.start + 1 } else { columns.end };
+            let (at, step) = self.inputs[load].lines(columns.start..end, all, LineOrder::ByRow)?;
+            Some(self.slices[load]?.at(at).rows(rows.len(), end - columns.start, step))
+        };
+        let feeds: Option<SmallVec<[Feed<'_>; 4]>> = program.loads.iter().enumerate().map(feed).collect();
+        let Some(feeds) = feeds else { return false };
+        let count = self.walk.grid.count;
+        let of_lanes = lane_rows(count, rows.clone()).map(|(first, count)| (first - rows.start, count));
+        let (elements, lanes) = (((rows.len(), columns.len()), &feeds[..]), (of_lanes, lanes(count)));
+        tiles.accumulate_lanes(program, elements, lanes, empty, |row, first| {
+            fold.rows(row, &[0], rows.start + first, true);
+        })
+    }
+
+    /// Takes elements that are computed in tiles first: those of some lanes, so many rows from one on, or of
+    /// leaves, some of them at a time.
+    fn take_tiles(
+        &self,
+        tiles: &mut Tiles<'_>,
+        fold: &mut dyn Fold,
+        columns: &Range<usize>,
+        wholes: impl Iterator<Item = (usize, usize)>,
+    ) -> Result<()> {
         let (form, repeats) = (self.form, self.walk.repeats);
         let is_across = form == FoldForm::Across;
         let order = if form == FoldForm::Along { LineOrder::ByColumn } else { LineOrder::ByRow };
         let step = if is_across { lanes(self.walk.grid.count) } else { 1 };
-        let accumulates = self.empty.is_some() && tiles.accumulates();
+        let accumulates = !is_across && self.empty.is_some() && tiles.accumulates();
         let most = if accumulates { ACCUMULATED_ELEMENTS } else { self.walk.tile_rows(form, self.columns) };
-        let of_lanes = is_across.then(|| lane_rows(self.walk.grid.count, rows.clone())).into_iter().flatten();
-        let whole = (!is_across).then_some((rows.start, rows.len()));
         let parts = |(first, count): (usize, usize)| {
             (0..count.max(1))
                 .step_by(most)
                 .map(move |done| (first + done * step, most.min(count - done), done + most >= count))
         };
-        let mut parts = whole.into_iter().chain(of_lanes).flat_map(parts).peekable();
+        let mut parts = wholes.flat_map(parts).peekable();
         let (mut begins, mut known) = ([0; LANE_ROWS], (0, Taken::Elements(&[])));
         while let Some((first, count, is_last)) = parts.next() {
             // Rows that are all the same are there once.
@@ -274,7 +341,7 @@ impl<'p> Reduction<'_, 'p> {
             // A lane of the last leaf may have no rows.
             if taken > 0 && (!repeats || known.0 != taken) {
                 let next =
-                    parts.peek().map_or((columns.end, rows.start), |&(first, ..)| (columns.start, first));
+                    parts.peek().map_or((columns.end, first), |&(first, ..)| (columns.start, first));
                 let rows = StridedRange { first, step, count: taken };
                 known = (taken, self.tile(tiles, columns, rows, order, next)?);
             }
@@ -354,7 +421,8 @@ impl<'p> Reduction<'_, 'p> {
             };
             is_alike(load).then(|| (self.inputs[load].offset(columns.start, rows.first), line))
         };
-        tiles.run((lines, len), self.empty, in_place, line_at, |load, tile| {
+        let empty = self.empty.filter(|_| order == LineOrder::ByColumn);
+        tiles.run((lines, len), empty, in_place, line_at, |load, tile| {
             let (columns, rows) = part(load);
             self.inputs[load].load(columns, rows, order, tile);
         })

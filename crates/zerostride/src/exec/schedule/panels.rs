@@ -206,12 +206,15 @@ impl PreparedLoop {
             let kinds: Vec<LoadKind> = all[1..].iter().map(kind).collect();
             (Compiled::new(program, &kinds, in_place), walk)
         };
-        // A program of several stages starts each of them for each row.
+        // A program of several stages starts each of them for each row; printed, it has the loop over rows.
+        let is_printed = |compiled: &Compiled| compiled.is_printed_for(shape.numel());
         let is_lean = |(compiled, walk): &(Compiled, Walk)| {
-            compiled.one_chain().is_some_and(|chain| chain.least_len() <= walk.row())
+            is_printed(compiled) || compiled.one_chain().is_some_and(|chain| chain.least_len() <= walk.row())
         };
         let read_at = |near: RangeInclusive<isize>| {
-            let unjoined = Walk::unjoined(&shape, &all, grain, near.clone()).map(made).filter(is_lean);
+            let of = |is_printed| Walk::unjoined(&shape, &all, grain, near.clone(), is_printed).map(made);
+            let printed = of(true).filter(|(compiled, _)| is_printed(compiled));
+            let unjoined = printed.or_else(|| of(false).filter(is_lean));
             unjoined.unwrap_or_else(|| made(Walk::new(&shape, &all, grain, near)))
         };
         // Only chains read strided rows, and they read the memory between the elements, too. That must not be
