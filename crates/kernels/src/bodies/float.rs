@@ -56,7 +56,7 @@ bodies! {
     positive(a) => a;
     real(a) => a;
     reciprocal(a) => one::<V>() / a;
-    relu(a) => V::select(a.lt(zero()), zero(), a);
+    relu(a) => zero::<V>().max(a);
     round(a) => a.round_ties_even();
     sgn(a) => sign(a);
     sign(a) => V::select(a.gt(zero()), one(), V::select(a.lt(zero()), -one::<V>(), zero()));
@@ -69,11 +69,11 @@ bodies! {
     div(a, b) => a / b;
     div_trunc(a, b) => (a / b).trunc();
     floor_divide(a, b) => floored_quotient(a, b);
-    fmax(a, b) => V::select(a.is_nan() | a.lt(b), b, a);
-    fmin(a, b) => V::select(a.is_nan() | a.gt(b), b, a);
+    fmax(a, b) => V::select(a.is_nan(), b, b.max(a));
+    fmin(a, b) => V::select(a.is_nan(), b, b.min(a));
     heaviside(a, values) => V::select(a.eq(zero()), values, V::select(a.gt(zero()), one(), zero()));
-    maximum(a, b) => V::select(a.is_nan() | a.gt(b), a, b);
-    minimum(a, b) => V::select(a.is_nan() | a.lt(b), a, b);
+    maximum(a, b) => V::select(a.is_nan(), a, a.max(b));
+    minimum(a, b) => V::select(a.is_nan(), a, a.min(b));
     mul(a, b) => a * b;
     remainder(a, b) => floored_remainder(a, b);
     sub(a, b) => a - b;

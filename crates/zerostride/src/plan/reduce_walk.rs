@@ -133,8 +133,8 @@ impl ReduceWalk {
     }
 
     /// Whether a load is read once for a line of its tiles: where its elements are the same all along, and
-    /// lines are long. A load that is the value itself is wanted as it is.
-    pub(crate) fn is_splat(&self, load: usize) -> bool {
+    /// lines have `shortest` elements at least. A load that is the value itself is wanted as it is.
+    pub(crate) fn is_splat(&self, load: usize, shortest: usize) -> bool {
         let form = self.form(false);
         let line = match form {
             FoldForm::Across => self.tile_columns(form),
@@ -146,7 +146,7 @@ impl ReduceWalk {
             FoldForm::Along => of_rows.iter().all(|&stride| stride == 0),
             _ => self.is_same_across(load),
         };
-        line >= SHORT_LINE_ELEMENTS && !self.is_load && is_same
+        line >= shortest && !self.is_load && is_same
     }
 
     /// Whether all results read the same elements of a load.

@@ -292,6 +292,14 @@ fn fits(len: usize, item: usize, bytes: usize) -> bool {
     len.checked_mul(item).is_some_and(|len| len <= bytes)
 }
 
+/// So many bytes of a tile, which becomes larger where it has fewer.
+fn room(tile: &mut Scratch, bytes: usize) -> &mut [u8] {
+    if tile.bytes_mut().len() < bytes {
+        *tile = Scratch::new(bytes);
+    }
+    &mut tile.bytes_mut()[..bytes]
+}
+
 /// Fills bytes with copies of some.
 fn repeat(of: &[u8], to: &mut [u8]) {
     let mut done = of.len().min(to.len());
@@ -387,22 +395,37 @@ impl<'a> Tiles<'a> {
     }
 
     /// Lets accumulators be taken, one for each element of a row, that are all `empty` before the elements of
-    /// a lane enter them by another program, if there is code for it; whether there is.
+    /// a lane enter them by another program: of each load those that are `in_place`, or else what `load` fills
+    /// a tile with. Whether it did: not without code, nor if a tile would have more than `most` elements.
     ///
     /// # Panics
-    /// If there is not a feed for each load of the program, or one has fewer rows or elements, the tiles have
-    /// room for less than a row, or a lane has other rows.
-    pub(crate) fn accumulate_lanes(
-        &mut self,
-        program: &Compiled,
-        ((rows, len), feeds): ((usize, usize), &[Feed<'_>]),
+    /// If a load has fewer rows or elements, the tiles have room for less than a row, or a lane has other rows.
+    pub(crate) fn accumulate_lanes<'b>(
+        &'b mut self,
+        (program, empty): (&Compiled, &[u8]),
+        (rows, len, most): (usize, usize, usize),
         lanes: (impl Iterator<Item = (usize, usize)>, usize),
-        empty: &[u8],
+        in_place: impl Fn(usize) -> Option<Feed<'b>>,
+        mut load: impl FnMut(usize, &mut [u8]),
         take: impl FnMut(&[u8], usize),
     ) -> bool {
         let Some(code) = program.accumulating_code(rows, len) else { return false };
+        let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
+        let tiles = self.loads.iter_mut().zip(&mut self.loaded).zip(&program.loads);
+        for (index, ((tile, loaded), &(kind, item))) in tiles.enumerate() {
+            let line = if kind == LoadKind::Splat { 1 } else { len };
+            let feed = in_place(index).or_else(|| {
+                let numel = rows.checked_mul(line).filter(|numel| *numel <= most)?;
+                *loaded = None;
+                let bytes = room(tile, numel * item);
+                load(index, bytes);
+                Some(ElementSlice { bytes, item, first: 0 }.rows(rows, line, line as isize))
+            });
+            let Some(feed) = feed else { return false };
+            feeds.push(feed);
+        }
         let held = &mut self.result.bytes_mut()[..len * empty.len()];
-        program.accumulate_lanes(code, ((rows, len), feeds), lanes, (empty, held), take);
+        program.accumulate_lanes(code, ((rows, len), &feeds), lanes, (empty, held), take);
         true
     }
 
@@ -433,9 +456,9 @@ impl<'a> Tiles<'a> {
                 let wanted = line_at(index);
                 let bytes = if wanted.is_some() { line } else { lines * line } * item;
                 if tile.bytes_mut().len() < bytes {
-                    (*tile, *loaded) = (Scratch::new(bytes), None);
+                    *loaded = None;
                 }
-                let tile = &mut tile.bytes_mut()[..bytes];
+                let tile = room(tile, bytes);
                 if wanted.is_none() || *loaded != wanted {
                     load(index, tile);
                 }

@@ -15,11 +15,13 @@ use super::native::End;
 use super::program::{Compiled, LoadKind};
 use crate::exec::cache;
 use crate::exec::elements::{
-    ElementSlice, Feed, Input, LineOrder, Output, StridedElements, StridedRange, Window, Written,
+    ElementSlice, Input, LineOrder, Output, StridedElements, StridedRange, Window, Written,
 };
 use crate::fork::OnceLock;
 use crate::memory::Block;
-use crate::plan::{Cost, FoldForm, Grid, LANE_ROWS, Pairs, ReduceWalk, SHORT_LINE_ELEMENTS, Source, Work};
+use crate::plan::{
+    Cost, FoldForm, Grid, LANE_ROWS, Pairs, REDUCED_TILE_ELEMENTS, ReduceWalk, SHORT_LINE_ELEMENTS, Source, Work,
+};
 use crate::threads::crew;
 use crate::{Result, interrupt, num_threads};
 
@@ -56,6 +58,8 @@ struct ReduceLoop {
     pairs: Option<Pairs>,
     /// The program over lines of a tile.
     compiled: Compiled,
+    /// The fewest elements of a line that is worth being read in place, among several.
+    shortest: usize,
     /// The same over rows, whose elements enter accumulators.
     across: Option<Compiled>,
     /// The accumulators of a leaf, or one of those of a row, before the first element, where elements may
@@ -72,6 +76,7 @@ struct Reduction<'a, 'p> {
     prepared: &'p PreparedReduce,
     walk: &'p ReduceWalk,
     compiled: &'p Compiled,
+    shortest: usize,
     across: Option<&'p Compiled>,
     empty: Option<&'p [u8]>,
     form: FoldForm,
@@ -107,7 +112,7 @@ pub(in crate::exec) fn run<'a>(
     if part.numel() == 0 {
         return Ok(());
     }
-    let ReduceLoop { walk, pairs, compiled, across, empty } = prepared.loops.get(&part, || {
+    let ReduceLoop { walk, pairs, compiled, shortest, across, empty } = prepared.loops.get(&part, || {
         let walk = ReduceWalk::new(&reducer, (&part, reduced), program);
         let compiled = |is_splat: &dyn Fn(usize) -> bool| {
             let kind = |load| if is_splat(load) { LoadKind::Splat } else { LoadKind::Vector };
@@ -115,7 +120,12 @@ pub(in crate::exec) fn run<'a>(
             Compiled::new(program, &kinds, false)
         };
         let pairs = Pairs::find(reducer.op(), program, &walk);
-        let mut lines = compiled(&|load| walk.is_splat(load));
+        // What is printed has the loop over lines.
+        let of_lines = |shortest: usize| (compiled(&|load| walk.is_splat(load, shortest)), shortest);
+        let elements = part.numel().saturating_mul(reduced.numel());
+        let (mut lines, shortest) = Some(of_lines(1))
+            .filter(|(lines, _)| lines.is_printed_for(elements))
+            .unwrap_or_else(|| of_lines(SHORT_LINE_ELEMENTS));
         let (form, count, mut across) = (walk.form(false), lanes(reduced.numel()), None);
         let is_alone = pairs.is_none() && !walk.repeats && !walk.is_load;
         let mut empty = reducer.accumulator().filter(|_| is_alone);
@@ -131,7 +141,7 @@ pub(in crate::exec) fn run<'a>(
             }
             _ => empty = None,
         }
-        ReduceLoop { compiled: lines, pairs, walk, across, empty }
+        ReduceLoop { compiled: lines, shortest, pairs, walk, across, empty }
     });
     let mut written = Written::new(block, dtype.item_size(), (&walk.results, &walk.out, walk.first));
     let out = written.output();
@@ -160,6 +170,7 @@ pub(in crate::exec) fn run<'a>(
         prepared,
         walk,
         compiled,
+        shortest: *shortest,
         across,
         empty,
         form,
@@ -287,8 +298,8 @@ impl<'p> Reduction<'_, 'p> {
         self.take_tiles(tiles, fold, columns, lane_rows(self.walk.grid.count, rows))
     }
 
-    /// Takes the elements of lanes as they are computed, if all that is read for them is in place, and there is
-    /// code for it; whether it did.
+    /// Takes the elements of lanes as they are computed, if what is read for them is in place or fits into
+    /// tiles, and there is code for it; whether it did.
     fn take_lanes(
         &self,
         tiles: &mut Tiles<'_>,
@@ -298,19 +309,25 @@ impl<'p> Reduction<'_, 'p> {
     ) -> bool {
         let (Some(program), Some(empty)) = (self.across, self.empty) else { return false };
         let all = StridedRange::all(rows.clone());
-        let feed = |(load, (kind, _)): (usize, &(LoadKind, usize))| {
-            let end = if *kind == LoadKind::Splat { columns.start + 1 } else { columns.end };
-            let (at, step) = self.inputs[load].lines(columns.start..end, all, LineOrder::ByRow)?;
-            Some(self.slices[load]?.at(at).rows(rows.len(), end - columns.start, step))
+        let part = |load: usize| {
+            let is_splat = program.loads[load].0 == LoadKind::Splat;
+            columns.start..if is_splat { columns.start + 1 } else { columns.end }
         };
-        let feeds: Option<SmallVec<[Feed<'_>; 4]>> = program.loads.iter().enumerate().map(feed).collect();
-        let Some(feeds) = feeds else { return false };
+        let in_place = |load: usize| {
+            let columns = part(load);
+            let (at, step) = self.inputs[load].lines(columns.clone(), all, LineOrder::ByRow)?;
+            Some(self.slices[load]?.at(at).rows(rows.len(), columns.len(), step))
+        };
         let count = self.walk.grid.count;
         let of_lanes = lane_rows(count, rows.clone()).map(|(first, count)| (first - rows.start, count));
-        let (elements, lanes) = (((rows.len(), columns.len()), &feeds[..]), (of_lanes, lanes(count)));
-        tiles.accumulate_lanes(program, elements, lanes, empty, |row, first| {
-            fold.rows(row, &[0], rows.start + first, true);
-        })
+        tiles.accumulate_lanes(
+            (program, empty),
+            (rows.len(), columns.len(), REDUCED_TILE_ELEMENTS),
+            (of_lanes, lanes(count)),
+            in_place,
+            |load, tile| self.inputs[load].load(part(load), all, LineOrder::ByRow, tile),
+            |row, first| fold.rows(row, &[0], rows.start + first, true),
+        )
     }
 
     /// Takes elements that are computed in tiles first: those of some lanes, so many rows from one on, or of
@@ -386,7 +403,7 @@ impl<'p> Reduction<'_, 'p> {
         let is_alike = |load: usize| {
             let (of_columns, of_rows) = self.walk.loads[load].1.split_at(self.walk.kept);
             let across = if order == LineOrder::ByRow { of_rows } else { of_columns };
-            lines <= 1 || len >= SHORT_LINE_ELEMENTS && across.iter().all(|&stride| stride == 0)
+            lines <= 1 || len >= self.shortest && across.iter().all(|&stride| stride == 0)
         };
         let part = |load: usize| {
             let one = |is_one: bool, count: usize| if is_one { 1 } else { count };
@@ -406,7 +423,7 @@ impl<'p> Reduction<'_, 'p> {
             let (columns, rows) = part(load);
             let (at, step) = self.inputs[load].lines(columns, rows, order)?;
             let step = if is_alike(load) { 0 } else { step };
-            if lines > 1 && len < SHORT_LINE_ELEMENTS && step != len as isize {
+            if lines > 1 && len < self.shortest && step != len as isize {
                 return None;
             }
             let ahead = if asks { self.inputs[load].offset(next.0, next.1).wrapping_sub(at) } else { 0 };
