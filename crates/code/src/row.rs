@@ -12,8 +12,8 @@ pub enum Read {
     Splat,
     /// They have a constant distance in bytes, which is an argument of the call.
     Stepped,
-    /// So many contiguous elements in turn, a power of two from 16 on, which are the row's result: what the
-    /// code makes of an accumulator and an element replaces the accumulator.
+    /// So many contiguous elements in turn, a power of two from 16 to 2048, which are the row's result: what
+    /// the code makes of an accumulator and an element replaces the accumulator.
     Accumulators(u32),
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Order {
 impl Order {
     /// For so many registers of each kind, and at most so many vectors side by side; `turns` are the vectors
     /// of accumulators, if there are some.
-    pub(super) fn new(steps: &[Step], registers: [u8; 2], most: u32, turns: Option<u32>) -> Order {
+    pub(super) fn new<M>(steps: &[Step<M>], registers: [u8; 2], most: u32, turns: Option<u32>) -> Order {
         let varies = varying(steps);
         let live = live(steps, &varies, &items(steps, &varies, true, 1));
         let copies = match turns {
@@ -56,11 +56,11 @@ impl Order {
 
 /// Whether a step is in the loop: what no input's elements decide is computed before it, rare ways as a
 /// whole.
-fn varying(steps: &[Step]) -> Vec<bool> {
+fn varying<M>(steps: &[Step<M>]) -> Vec<bool> {
     let mut varies = vec![false; steps.len()];
     let mut at = 0;
     while at < steps.len() {
-        let of = |varies: &[bool], step: &Step| {
+        let of = |varies: &[bool], step: &Step<M>| {
             matches!(step.act, Act::Load { .. } | Act::Store { .. })
                 || step.args().any(|arg| varies[arg as usize])
         };
@@ -86,7 +86,7 @@ fn varying(steps: &[Step]) -> Vec<bool> {
 
 /// The steps inside or before the loop in order. Vectors of inputs are read where they are wanted, but for
 /// those that are results: a result may be written over an input, and all is read before.
-pub(super) fn items(steps: &[Step], varies: &[bool], is_inside: bool, copies: u32) -> Vec<Item> {
+pub(super) fn items<M>(steps: &[Step<M>], varies: &[bool], is_inside: bool, copies: u32) -> Vec<Item> {
     let mut items = Vec::with_capacity(steps.len() * copies as usize);
     let copies = if is_inside { copies } else { 1 };
     let all = |step: u32| (0..copies).map(move |copy| Item::Step { step, copy });
@@ -117,7 +117,7 @@ pub(super) fn items(steps: &[Step], varies: &[bool], is_inside: bool, copies: u3
 }
 
 /// The most values of each kind that live at once outside of rare ways, without what is computed before.
-fn live(steps: &[Step], varies: &[bool], items: &[Item]) -> [u32; 2] {
+fn live<M>(steps: &[Step<M>], varies: &[bool], items: &[Item]) -> [u32; 2] {
     let mut last = vec![0; steps.len()];
     for (place, item) in items.iter().enumerate() {
         if let Item::Step { step, .. } | Item::Begin { step } = *item {
@@ -158,7 +158,7 @@ fn live(steps: &[Step], varies: &[bool], items: &[Item]) -> [u32; 2] {
 /// How many vectors run side by side. A chain of dependent instructions leaves most of the processor idle,
 /// the more so the larger its share in all of them is, and most of all where the next round is out of sight.
 /// Values that find no register then are the smaller evil.
-fn side_by_side(steps: &[Step], varies: &[bool]) -> u32 {
+fn side_by_side<M>(steps: &[Step<M>], varies: &[bool]) -> u32 {
     let (mut chain, mut longest, mut all) = (vec![0; steps.len()], 0, 0);
     for step in outside(steps).filter(|&step| varies[step]) {
         chain[step] = 1 + steps[step].args().map(|arg| chain[arg as usize]).max().unwrap_or(0);
@@ -168,7 +168,7 @@ fn side_by_side(steps: &[Step], varies: &[bool]) -> u32 {
 }
 
 /// The steps in no rare way.
-fn outside(steps: &[Step]) -> impl Iterator<Item = usize> {
+fn outside<M>(steps: &[Step<M>]) -> impl Iterator<Item = usize> {
     let mut end = 0;
     (0..steps.len()).filter(move |&place| {
         if place < end {
@@ -182,7 +182,7 @@ fn outside(steps: &[Step]) -> impl Iterator<Item = usize> {
 }
 
 /// How often the loop reads, outside of rare ways, what is computed before it.
-fn wanted(steps: &[Step], varies: &[bool]) -> Vec<u32> {
+fn wanted<M>(steps: &[Step<M>], varies: &[bool]) -> Vec<u32> {
     let mut wanted = vec![0; steps.len()];
     for step in outside(steps).filter(|&step| varies[step]) {
         for arg in steps[step].args().filter(|&arg| !varies[arg as usize]) {
@@ -193,7 +193,7 @@ fn wanted(steps: &[Step], varies: &[bool]) -> Vec<u32> {
 }
 
 /// Places on the stack for the steps before the loop whose values the loop reads.
-fn slots(steps: &[Step], varies: &[bool]) -> Vec<Option<u32>> {
+fn slots<M>(steps: &[Step<M>], varies: &[bool]) -> Vec<Option<u32>> {
     let mut slots = vec![None; steps.len()];
     let mut count = 0;
     for (step, _) in steps.iter().zip(varies).filter(|&(_, &varies)| varies) {
@@ -209,7 +209,7 @@ fn slots(steps: &[Step], varies: &[bool]) -> Vec<Option<u32>> {
 
 /// What the loop reads most often of what is computed before it stays in the last registers, as far as the
 /// most values of the loop leave some.
-fn pinned(steps: &[Step], varies: &[bool], live: [u32; 2], registers: [u8; 2]) -> Vec<(Id, u8)> {
+fn pinned<M>(steps: &[Step<M>], varies: &[bool], live: [u32; 2], registers: [u8; 2]) -> Vec<(Id, u8)> {
     let wanted = wanted(steps, varies);
     // Two operands may have to be brought into registers besides.
     let mut free: [u32; 2] =
