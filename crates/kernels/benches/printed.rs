@@ -1,7 +1,7 @@
 //! Times rows that were printed as machine code, in the L2 cache, in the L3 cache and from memory, and the
 //! printing itself.
 
-#[cfg(all(unix, target_arch = "x86_64"))]
+#[cfg(all(has_code, target_arch = "x86_64"))]
 mod printed {
     use std::hint::black_box;
 
@@ -113,10 +113,10 @@ mod printed {
     }
 }
 
-#[cfg(all(unix, target_arch = "x86_64"))]
+#[cfg(all(has_code, target_arch = "x86_64"))]
 criterion::criterion_group!(benches, printed::rows, printed::printing);
-#[cfg(all(unix, target_arch = "x86_64"))]
+#[cfg(all(has_code, target_arch = "x86_64"))]
 criterion::criterion_main!(benches);
 
-#[cfg(not(all(unix, target_arch = "x86_64")))]
+#[cfg(not(all(has_code, target_arch = "x86_64")))]
 fn main() {}

@@ -202,7 +202,7 @@ mod printer {
     }
 }
 
-#[cfg(any(all(unix, target_arch = "x86_64"), all(target_os = "linux", target_arch = "aarch64")))]
+#[cfg(has_code)]
 mod memory {
     use std::ptr::{NonNull, null_mut};
 
@@ -231,7 +231,7 @@ mod memory {
 }
 
 /// Processors of x86-64 run what was written last.
-#[cfg(all(unix, target_arch = "x86_64"))]
+#[cfg(all(has_code, target_arch = "x86_64"))]
 mod cache {
     use std::ptr::NonNull;
 
@@ -241,7 +241,7 @@ mod cache {
 }
 
 /// On aarch64 instructions are fetched through caches of their own, which do not see what was written.
-#[cfg(all(target_os = "linux", target_arch = "aarch64"))]
+#[cfg(all(has_code, target_arch = "aarch64"))]
 mod cache {
     use std::arch::asm;
     use std::ptr::NonNull;
@@ -282,7 +282,7 @@ mod cache {
 }
 
 /// Other systems and processors have no code yet.
-#[cfg(not(any(all(unix, target_arch = "x86_64"), all(target_os = "linux", target_arch = "aarch64"))))]
+#[cfg(not(has_code))]
 mod memory {
     use std::ptr::NonNull;
 

@@ -1,7 +1,7 @@
 //! Codes printed as machine code against the interpreter: random ones of all operations and types, with
 //! operands that end where memory does.
 
-#![cfg(any(all(unix, target_arch = "x86_64"), all(target_os = "linux", target_arch = "aarch64")))]
+#![cfg(has_code)]
 
 use std::ptr::null_mut;
 

@@ -109,7 +109,8 @@ impl Assembler {
     /// The code and what stands behind it, at a multiple of 16 bytes; `None` if an instruction is too far
     /// from where it leads.
     pub(super) fn finish(mut self, pool: &[u8]) -> Option<Vec<u8>> {
-        let origin = (self.words.len() * 4).next_multiple_of(16);
+        let length = self.words.len() * 4;
+        let origin = if pool.is_empty() { length } else { length.next_multiple_of(16) };
         for &(place, target) in &self.uses {
             let to = match target {
                 Target::Label(label) => self.labels[label.0],

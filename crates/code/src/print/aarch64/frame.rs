@@ -32,10 +32,10 @@ const TURNS: usize = POINTERS.len() - 1;
 const STACK: u8 = 31;
 const ZERO: u8 = 31;
 
-/// The vector registers of values: in the middle those that a function has to keep, at the end those of
-/// [`BLOCK`].
+/// The vector registers of values: behind those that are taken first, those that a function has to keep, at
+/// the end those of [`BLOCK`]. What stays in registers through a loop is in the last ones.
 const VECTORS: [u8; 31] = [
-    0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 22, 23, 24, 25, 26, 27, 28,
+    0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 8, 9, 10, 11, 12, 13, 14, 15, 26, 27, 28,
     29, 30,
 ];
 /// The first of four registers for a table, in codes with tables.
