@@ -12,9 +12,12 @@ const EMULATOR: &str = "qemu-aarch64";
 /// The path of the C library that the emulated programs load, on Debian.
 const SYSROOT: &str = "/usr/aarch64-linux-gnu";
 
-/// The crates with code for NEON, and the engine that runs it.
-const TESTS: [&str; 2] =
-    ["test --no-fail-fast --package zerostride-kernels", "test --no-fail-fast --package zerostride --lib"];
+/// The crates with code for NEON, the one that prints such code, and the engine that runs both.
+const TESTS: [&str; 3] = [
+    "test --no-fail-fast --package zerostride-code",
+    "test --no-fail-fast --package zerostride-kernels",
+    "test --no-fail-fast --package zerostride --lib",
+];
 
 /// QEMU ends the children of a program that forks while its other threads run.
 const NOT_EMULATED: &str = "a_child_has_all_tensors_whatever_other_threads_of_its_parent_were_at";

@@ -178,7 +178,6 @@ impl Builder {
     }
 
     /// What computes a value.
-    #[cfg(target_arch = "x86_64")]
     pub(crate) fn operation(&self, value: Value) -> Operation {
         self.instructions[value.index()].operation
     }

@@ -15,7 +15,6 @@ mod builder;
 mod code;
 mod display;
 mod interpret;
-#[cfg(target_arch = "x86_64")]
 mod lower;
 pub mod print;
 mod row;

@@ -5,6 +5,18 @@
 use crate::builder::Builder;
 use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
 
+/// What a processor has instructions for, or a few of them that are better than those of a lowered code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Has {
+    /// Powers of two that are split off floats, and multiplied with them.
+    pub scaling: bool,
+    /// All comparisons and shifts of words, words of 32 bits without a sign that become floats, and words of
+    /// 64 bits that become `f64` or come from floats.
+    pub words: bool,
+    /// Words of 64 bits that become `f32`, rounded once.
+    pub long_to_single: bool,
+}
+
 /// The same results from a code in which
 /// - words of 8 and 16 bits, and halves, are only inputs, results, and operands of conversions between `f16`
 ///   and `f32`: what is computed is in words of 32 bits whose unused bits are zero;
@@ -12,9 +24,9 @@ use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
 /// - what adds or subtracts a negated float subtracts or adds the float;
 /// - results are no masks: they are bytes, 0 or 1.
 ///
-/// Where `is_basic`, there is moreover no operation of AVX-512 that AVX2 lacks.
-pub(crate) fn lower(code: &Code, is_basic: bool) -> Code {
-    let mut lowering = Lowering { builder: Builder::new(), is_basic };
+/// What a processor has not is moreover made of what all of them have.
+pub(crate) fn lower(code: &Code, has: Has) -> Code {
+    let mut lowering = Lowering { builder: Builder::new(), has };
     let inputs: Vec<Value> = code.inputs.iter().map(|&ty| lowering.builder.input(ty)).collect();
     let mut values: Vec<Value> = Vec::with_capacity(code.instructions.len());
     let mut ends: Vec<usize> = Vec::new();
@@ -42,7 +54,7 @@ pub(crate) fn lower(code: &Code, is_basic: bool) -> Code {
 
 struct Lowering {
     builder: Builder,
-    is_basic: bool,
+    has: Has,
 }
 
 /// A pattern of 32 or 64 bits.
@@ -159,8 +171,8 @@ impl Lowering {
             },
             Unary::Abs => self.on_bits(ty, a, Binary::And, sign - 1),
             Unary::Not if ty != Type::Mask => self.by(Binary::Xor, a, u64::MAX >> (64 - ty.bits())),
-            Unary::Exponent if self.is_basic => self.split(ty, a).0,
-            Unary::Significand if self.is_basic => self.split(ty, a).1,
+            Unary::Exponent if !self.has.scaling => self.split(ty, a).0,
+            Unary::Significand if !self.has.scaling => self.split(ty, a).1,
             _ => self.builder.unary(unary, a),
         }
     }
@@ -174,12 +186,12 @@ impl Lowering {
     fn of_two(&mut self, ty: Type, binary: Binary, a: Value, b: Value) -> Value {
         match binary {
             Binary::Add | Binary::Sub if ty.is_float() => self.sum(binary, a, b),
-            Binary::Ldexp if self.is_basic => self.ldexp(ty, a, b),
-            Binary::Scale if self.is_basic => {
+            Binary::Ldexp if !self.has.scaling => self.ldexp(ty, a, b),
+            Binary::Scale if !self.has.scaling => {
                 let power = self.power_of_2(ty, b);
                 if a == self.number(ty, 1.0) { power } else { self.binary(Binary::Mul, a, power) }
             }
-            Binary::ShiftRightSigned if ty == Type::W64 && self.is_basic => {
+            Binary::ShiftRightSigned if ty == Type::W64 && !self.has.words => {
                 // The sign bit, shifted to its place, says which bits are to be set.
                 let sign = self.word(ty, 1 << 63);
                 let (shifted, sign) =
@@ -217,7 +229,7 @@ impl Lowering {
             let unused = (32 - from.bits()).into();
             (a, b) = (self.by(Binary::ShiftLeft, a, unused), self.by(Binary::ShiftLeft, b, unused));
         }
-        if !self.is_basic || !from.is_word() {
+        if self.has.words || !from.is_word() {
             return self.builder.compare(compare, a, b);
         }
         match compare {
@@ -249,13 +261,13 @@ impl Lowering {
                 self.wide(half)
             }
             (_, Type::BF16) => self.bf16_of(a),
-            (_, Type::W64) if from.is_float() && self.is_basic => self.w64_of(from, a),
-            (Type::W64, Type::F64) if self.is_basic => {
+            (_, Type::W64) if from.is_float() && !self.has.words => self.w64_of(from, a),
+            (Type::W64, Type::F64) if !self.has.words => {
                 let (high, low) = self.two_halves(a, true);
                 let two = self.number(to, 2f64.powi(32));
                 self.builder.mul_add(high, two, low)
             }
-            (Type::W64, Type::F32) if self.is_basic => {
+            (Type::W64, Type::F32) if !self.has.long_to_single => {
                 // The bits that only say that there is more than an `f32` has are made one, so that an `f64`
                 // has all that is left.
                 let moved = self.by(Binary::Add, a, 1 << 53);
@@ -282,22 +294,22 @@ impl Lowering {
     fn convert_unsigned(&mut self, from: Type, to: Type, a: Value) -> Value {
         match (from, to) {
             _ if from.bits() < 32 && to.bits() <= 32 => a,
-            (Type::W32, Type::F32) if self.is_basic => {
+            (Type::W32, Type::F32) if !self.has.words => {
                 let (high, low) = (self.by(Binary::ShiftRight, a, 16), self.by(Binary::And, a, 0xffff));
                 let (high, low) = (self.builder.convert(to, high), self.builder.convert(to, low));
                 let scale = self.number(to, 65536.0);
                 self.builder.mul_add(high, scale, low)
             }
-            (Type::W32, Type::F64) if self.is_basic => {
+            (Type::W32, Type::F64) if !self.has.words => {
                 let word = self.builder.convert_unsigned(Type::W64, a);
                 self.low_half(word)
             }
-            (Type::W64, Type::F64) if self.is_basic => {
+            (Type::W64, Type::F64) if !self.has.words => {
                 let (high, low) = self.two_halves(a, false);
                 let two = self.number(to, 2f64.powi(32));
                 self.builder.mul_add(high, two, low)
             }
-            (Type::W64, Type::F32) if self.is_basic => {
+            (Type::W64, Type::F32) if !self.has.long_to_single => {
                 let odd = self.rounded_to_odd(a, a, 1 << 53);
                 let double = self.convert_unsigned(Type::W64, Type::F64, odd);
                 self.builder.convert(to, double)
@@ -434,14 +446,21 @@ impl Lowering {
 mod tests {
     use super::*;
 
-    /// Holds both lowerings of an operation to the operation itself on these elements.
+    /// What AVX-512, NEON and AVX2 have.
+    const ALL: [Has; 3] = [
+        Has { scaling: true, words: true, long_to_single: true },
+        Has { scaling: false, words: true, long_to_single: false },
+        Has { scaling: false, words: false, long_to_single: false },
+    ];
+
+    /// Holds all lowerings of an operation to the operation itself on these elements.
     fn check(ty: Type, elements: &[u64], operation: impl Fn(&mut Builder, Value, Value) -> Value) {
         let mut builder = Builder::new();
         let (a, b) = (builder.input(ty), builder.input(ty));
         let result = operation(&mut builder, a, b);
         let code = builder.finish(&[result]);
-        for is_basic in [false, true] {
-            let lowered = lower(&code, is_basic);
+        for has in ALL {
+            let lowered = lower(&code, has);
             for &a in elements {
                 for &b in elements {
                     assert_eq!(lowered.run(&[a, b]), code.run(&[a, b]), "{a:#x} {b:#x}\n{code}{lowered}");
@@ -492,8 +511,10 @@ mod tests {
                 let a = builder.input(word);
                 let results = [builder.convert(ty, a), builder.convert_unsigned(ty, a)];
                 let code = builder.finish(&results);
-                let lowered = lower(&code, true);
-                own.iter().for_each(|&bits| assert_eq!(lowered.run(&[bits]), code.run(&[bits]), "{bits:#x}"));
+                for lowered in ALL.map(|has| lower(&code, has)) {
+                    own.iter()
+                        .for_each(|&bits| assert_eq!(lowered.run(&[bits]), code.run(&[bits]), "{bits:#x}"));
+                }
             }
         }
     }

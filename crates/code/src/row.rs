@@ -15,7 +15,7 @@ pub enum Read {
     /// They have a constant distance in bytes, which is an argument of the call.
     Stepped,
     /// Accumulators: what the code makes of one and an element replaces it. The elements along a row enter so
-    /// many contiguous ones in turn, a power of two from 16 on, which are the row's.
+    /// many contiguous ones in turn, a power of two from 16 to 2048, which are the row's.
     Along(u32),
     /// Accumulators, one for each element of a row, which the elements of all rows enter.
     Across,

@@ -1,12 +1,16 @@
 //! Times rows that were printed as machine code, in the L2 cache, in the L3 cache and from memory, and the
 //! printing itself.
 
-#[cfg(all(unix, target_arch = "x86_64"))]
+#[cfg(has_code)]
 mod printed {
     use std::hint::black_box;
 
     use criterion::{BenchmarkId, Criterion, Throughput};
-    use zerostride_code::print::x86_64::{Set, print};
+    use zerostride_code::print::Unprintable;
+    #[cfg(target_arch = "aarch64")]
+    use zerostride_code::print::aarch64;
+    #[cfg(target_arch = "x86_64")]
+    use zerostride_code::print::x86_64::{self, Set};
     use zerostride_code::{Binary, Builder, Code, Compare, Row, Type, Value};
     use zerostride_kernels::{Isa, Native};
 
@@ -59,8 +63,17 @@ mod printed {
         std::mem::take(code).finish(&[result])
     }
 
-    fn sets() -> impl Iterator<Item = (Isa, Set)> {
-        let all = [(Isa::Avx512, Set::Avx512), (Isa::Avx2, Set::Avx2)];
+    type Print = fn(&Row) -> Result<Vec<u8>, Unprintable>;
+
+    /// The printers for the sets of instructions that the processor has.
+    fn printers() -> impl Iterator<Item = (Isa, Print)> {
+        #[cfg(target_arch = "x86_64")]
+        let all: [(Isa, Print); 2] = [
+            (Isa::Avx512, |row| x86_64::print(row, Set::Avx512)),
+            (Isa::Avx2, |row| x86_64::print(row, Set::Avx2)),
+        ];
+        #[cfg(target_arch = "aarch64")]
+        let all: [(Isa, Print); 1] = [(Isa::Neon, aarch64::print)];
         all.into_iter().filter(|(isa, _)| isa.is_supported())
     }
 
@@ -74,9 +87,8 @@ mod printed {
                 let (x, y, z) = (operand(1), operand(77_777), operand(987_654_321));
                 let mut result = vec![0f32; count];
                 group.throughput(Throughput::Elements(count as u64));
-                for (isa, set) in sets() {
-                    let bytes =
-                        print(&Row::contiguous(code.clone()), set).expect("a row that can be printed");
+                for (isa, print) in printers() {
+                    let bytes = print(&Row::contiguous(code.clone())).expect("a row that can be printed");
                     let native = Native::new(&bytes).expect("memory for code");
                     let inputs = [&x, &y, &z].map(|x| x.as_ptr().cast_mut().cast::<u8>());
                     let mut arguments = [std::ptr::null_mut(); 8];
@@ -106,19 +118,18 @@ mod printed {
         }
         let result = code.binary(Binary::Sub, last[0], last[1]);
         let row = Row::contiguous(code.finish(&[result]));
-        for (isa, set) in sets() {
+        for (isa, print) in printers() {
             criterion.bench_function(&format!("print 50 instructions: {isa}"), |bencher| {
-                bencher
-                    .iter(|| Native::new(&print(black_box(&row), set).expect("a row that can be printed")));
+                bencher.iter(|| Native::new(&print(black_box(&row)).expect("a row that can be printed")));
             });
         }
     }
 }
 
-#[cfg(all(unix, target_arch = "x86_64"))]
+#[cfg(has_code)]
 criterion::criterion_group!(benches, printed::rows, printed::printing);
-#[cfg(all(unix, target_arch = "x86_64"))]
+#[cfg(has_code)]
 criterion::criterion_main!(benches);
 
-#[cfg(not(all(unix, target_arch = "x86_64")))]
+#[cfg(not(has_code))]
 fn main() {}

@@ -118,24 +118,20 @@ impl Native {
     /// Calls the code from its first byte.
     ///
     /// # Safety
-    /// The code is that of a row as `zerostride_code::print::x86_64::print` writes it, for a set of
-    /// instructions that the processor has. The arguments are what that function asks for, and may be
+    /// The code is that of a row as the printer for this processor (`zerostride_code::print`) writes it, for
+    /// a set of instructions that the processor has. The arguments are what that function asks for, and may be
     /// written: the addresses of operands, `count` elements of which may be read in each of so many rows, or
     /// written if they are results, their distances from row to row, and those between elements, where there
     /// are any; and no other thread uses them in between but to read inputs.
     pub unsafe fn call(&self, arguments: *mut *mut u8, count: usize, rows: usize) {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         {
             // SAFETY: the memory begins with code that is such a function, by the contract.
-            let function = unsafe {
-                std::mem::transmute::<*mut u8, unsafe extern "sysv64" fn(*mut *mut u8, usize, usize)>(
-                    self.start.as_ptr(),
-                )
-            };
+            let function = unsafe { std::mem::transmute::<*mut u8, printer::Function>(self.start.as_ptr()) };
             // SAFETY: by the contract.
             unsafe { function(arguments, count, rows) }
         }
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         unreachable!("there is no code for this processor: {arguments:?}, {count}, {rows}")
     }
 }
@@ -152,6 +148,8 @@ mod printer {
     use zerostride_code::print::x86_64::{self, Set};
 
     use crate::isa::Isa;
+
+    pub(super) type Function = unsafe extern "sysv64" fn(*mut *mut u8, usize, usize);
 
     /// The instructions in use, if rows are printed for them.
     fn set() -> Option<Set> {
@@ -173,8 +171,28 @@ mod printer {
     }
 }
 
+#[cfg(target_arch = "aarch64")]
+mod printer {
+    use zerostride_code::Row;
+    use zerostride_code::print::aarch64;
+
+    use crate::isa::Isa;
+
+    pub(super) type Function = unsafe extern "C" fn(*mut *mut u8, usize, usize);
+
+    /// Whether rows are printed for the instructions in use.
+    pub(super) fn is_there() -> bool {
+        Isa::active() == Isa::Neon
+    }
+
+    /// The machine code of a row.
+    pub(super) fn print(row: &Row) -> Option<Vec<u8>> {
+        if is_there() { aarch64::print(row).ok() } else { None }
+    }
+}
+
 /// No rows are printed for other processors yet.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod printer {
     use zerostride_code::Row;
 
@@ -187,7 +205,7 @@ mod printer {
     }
 }
 
-#[cfg(all(unix, target_arch = "x86_64"))]
+#[cfg(has_code)]
 mod memory {
     use std::ptr::{NonNull, null_mut};
 
@@ -203,7 +221,9 @@ mod memory {
     /// Makes memory of [`reserve`] code, which may no longer be written.
     pub(super) fn make_executable(start: NonNull<u8>, bytes: usize) -> bool {
         // SAFETY: the memory is from `reserve`, and nothing but the code is in it.
-        unsafe { libc::mprotect(start.as_ptr().cast(), bytes, libc::PROT_READ | libc::PROT_EXEC) == 0 }
+        let is_code =
+            unsafe { libc::mprotect(start.as_ptr().cast(), bytes, libc::PROT_READ | libc::PROT_EXEC) == 0 };
+        is_code && super::cache::synchronize(start, bytes)
     }
 
     /// Gives memory of [`reserve`] back.
@@ -213,8 +233,59 @@ mod memory {
     }
 }
 
+/// Processors of x86-64 run what was written last.
+#[cfg(all(has_code, target_arch = "x86_64"))]
+mod cache {
+    use std::ptr::NonNull;
+
+    pub(super) fn synchronize(_start: NonNull<u8>, _bytes: usize) -> bool {
+        true
+    }
+}
+
+/// On aarch64 instructions are fetched through caches of their own, which do not see what was written.
+#[cfg(all(has_code, target_arch = "aarch64"))]
+mod cache {
+    use std::arch::asm;
+    use std::ptr::NonNull;
+
+    /// Makes all threads fetch what was written as instructions; `false` if the system has no way to.
+    pub(super) fn synchronize(start: NonNull<u8>, bytes: usize) -> bool {
+        let sizes: usize;
+        // SAFETY: any program may read the register, which says how long lines of the caches are.
+        unsafe { asm!("mrs {}, ctr_el0", out(reg) sizes, options(nomem, nostack, preserves_flags)) };
+        let (data, instructions) = (4 << (sizes >> 16 & 15), 4 << (sizes & 15));
+        let start = start.as_ptr().addr();
+        let lines = |size: usize| (start & !(size - 1)..start + bytes).step_by(size);
+        for line in lines(data) {
+            // SAFETY: it writes a line of memory that may be read from the cache to where instructions are
+            // fetched from, which changes no value.
+            unsafe { asm!("dc cvau, {}", in(reg) line, options(nostack, preserves_flags)) };
+        }
+        // SAFETY: it waits for that.
+        unsafe { asm!("dsb ish", options(nostack, preserves_flags)) };
+        for line in lines(instructions) {
+            // SAFETY: it forgets a line of instructions, for all processors.
+            unsafe { asm!("ic ivau, {}", in(reg) line, options(nostack, preserves_flags)) };
+        }
+        // SAFETY: it waits for that, and forgets what this thread has fetched.
+        unsafe { asm!("dsb ish", "isb", options(nostack, preserves_flags)) };
+        other_threads()
+    }
+
+    /// Makes other threads forget what they have fetched, which may be from code that was at the same place.
+    fn other_threads() -> bool {
+        let commands = [
+            libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE,
+            libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE,
+        ];
+        // SAFETY: the call takes two numbers, and changes nothing but what processors have fetched.
+        commands.into_iter().all(|command| unsafe { libc::syscall(libc::SYS_membarrier, command, 0) == 0 })
+    }
+}
+
 /// Other systems and processors have no code yet.
-#[cfg(not(all(unix, target_arch = "x86_64")))]
+#[cfg(not(has_code))]
 mod memory {
     use std::ptr::NonNull;
 

@@ -1,12 +1,11 @@
 //! Codes printed as machine code against the interpreter: random ones of all operations and types, with
 //! operands that end where memory does.
 
-#![cfg(all(unix, target_arch = "x86_64"))]
+#![cfg(has_code)]
 
 use std::ptr::null_mut;
 
-use iced_x86::{CpuidFeature, Decoder, DecoderOptions};
-use zerostride_code::print::x86_64::{Set, print};
+use own::{Set, check_instructions, print, sets};
 use zerostride_code::{Binary, Builder, Code, Compare, Read, Row, Type, Unary, Value, Write};
 use zerostride_kernels::Native;
 
@@ -472,47 +471,81 @@ fn element_bytes(ty: Type) -> usize {
     (ty.bits() as usize).div_ceil(8)
 }
 
-fn is_supported(set: Set) -> bool {
-    match set {
-        Set::Avx512 => {
-            is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl")
+/// What differs between processors: their sets of instructions.
+#[cfg(target_arch = "x86_64")]
+mod own {
+    use iced_x86::{CpuidFeature, Decoder, DecoderOptions};
+    pub(super) use zerostride_code::print::x86_64::{Set, print};
+
+    pub(super) fn sets() -> impl Iterator<Item = Set> {
+        [Set::Avx512, Set::Avx2].into_iter().filter(|&set| is_supported(set))
+    }
+
+    fn is_supported(set: Set) -> bool {
+        match set {
+            Set::Avx512 => {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+            }
+            Set::Avx2 => {
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("fma")
+                    && is_x86_feature_detected!("f16c")
+            }
         }
-        Set::Avx2 => {
-            is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("fma")
-                && is_x86_feature_detected!("f16c")
+    }
+
+    /// Holds printed code to the sets of instructions that it may have.
+    pub(super) fn check_instructions(bytes: &[u8], set: Set, seed: u64) {
+        let ordinary =
+            [CpuidFeature::INTEL8086, CpuidFeature::INTEL386, CpuidFeature::X64, CpuidFeature::CMOV];
+        let own: &[CpuidFeature] = match set {
+            Set::Avx512 => &[
+                CpuidFeature::AVX,
+                CpuidFeature::AVX512F,
+                CpuidFeature::AVX512DQ,
+                CpuidFeature::AVX512BW,
+                CpuidFeature::AVX512VL,
+            ],
+            Set::Avx2 => &[CpuidFeature::AVX, CpuidFeature::AVX2, CpuidFeature::FMA, CpuidFeature::F16C],
+        };
+        let mut decoder = Decoder::new(64, bytes, DecoderOptions::NONE);
+        for instruction in &mut decoder {
+            let allowed = instruction
+                .cpuid_features()
+                .iter()
+                .all(|feature| ordinary.contains(feature) || own.contains(feature));
+            assert!(allowed && !instruction.is_invalid(), "seed {seed}: {instruction:?} is not in {set:?}");
+            if instruction.mnemonic() == iced_x86::Mnemonic::Ret {
+                return;
+            }
         }
+        panic!("seed {seed}: the code has no end");
     }
 }
 
-/// Holds printed code to the sets of instructions that it may have.
-fn check_instructions(bytes: &[u8], set: Set, seed: u64) {
-    let ordinary = [CpuidFeature::INTEL8086, CpuidFeature::INTEL386, CpuidFeature::X64, CpuidFeature::CMOV];
-    let own: &[CpuidFeature] = match set {
-        Set::Avx512 => &[
-            CpuidFeature::AVX,
-            CpuidFeature::AVX512F,
-            CpuidFeature::AVX512DQ,
-            CpuidFeature::AVX512BW,
-            CpuidFeature::AVX512VL,
-        ],
-        Set::Avx2 => &[CpuidFeature::AVX, CpuidFeature::AVX2, CpuidFeature::FMA, CpuidFeature::F16C],
-    };
-    let mut decoder = Decoder::new(64, bytes, DecoderOptions::NONE);
-    for instruction in &mut decoder {
-        let allowed = instruction
-            .cpuid_features()
-            .iter()
-            .all(|feature| ordinary.contains(feature) || own.contains(feature));
-        assert!(allowed && !instruction.is_invalid(), "seed {seed}: {instruction:?} is not in {set:?}");
-        if instruction.mnemonic() == iced_x86::Mnemonic::Ret {
-            return;
-        }
+#[cfg(target_arch = "aarch64")]
+mod own {
+    use zerostride_code::Row;
+    use zerostride_code::print::{Unprintable, aarch64};
+
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct Set;
+
+    pub(super) fn sets() -> impl Iterator<Item = Set> {
+        std::iter::once(Set)
     }
-    panic!("seed {seed}: the code has no end");
+
+    pub(super) fn print(row: &Row, Set: Set) -> Result<Vec<u8>, Unprintable> {
+        aarch64::print(row)
+    }
+
+    /// Whole words; which instructions they are is a test of `zerostride-code`.
+    pub(super) fn check_instructions(bytes: &[u8], Set: Set, seed: u64) {
+        assert!(bytes.len().is_multiple_of(4), "seed {seed}");
+    }
 }
 
 /// Where the elements of an operand are.
@@ -672,10 +705,6 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], accumulates: bool) {
             wanted.iter().enumerate().for_each(|(at, &wanted)| compare(0, [line, at], wanted));
         }
     }
-}
-
-fn sets() -> impl Iterator<Item = Set> {
-    [Set::Avx512, Set::Avx2].into_iter().filter(|&set| is_supported(set))
 }
 
 /// Holds what is printed of a code to the interpreter, on rows of elements of its inputs.

@@ -43,7 +43,7 @@ fn words(bytes: &[u8], size: usize) -> Vec<u64> {
 }
 
 /// Rows as a code reads them: one number for each part.
-#[cfg(all(unix, target_arch = "x86_64"))]
+#[cfg(has_code)]
 fn numbers(dtypes: &[DType], rows: &Rows) -> Vec<Vec<u64>> {
     let part = |dtype: DType| stored_type(dtype).bits() as usize / 8;
     let row = |row: &Vec<Vec<u8>>| {
@@ -122,7 +122,7 @@ fn every_recording_has_the_bits_of_its_kernel() {
                 let got = run(&code, &operands, result);
                 assert_same(&got, want, result, || format!("{op:?} {compute} of {row:?}"));
             }
-            #[cfg(all(unix, target_arch = "x86_64"))]
+            #[cfg(has_code)]
             super::printed::assert_printed(&code, &numbers(&dtypes, &rows), || format!("{op:?} {compute}"));
         }
     }
@@ -168,7 +168,7 @@ fn every_recorded_conversion_has_the_bits_of_its_kernel() {
                 let got = run(&code, &[(from, element.to_vec())], to);
                 assert_same(&got, want, to, || format!("{from} {element:?} to {to}"));
             }
-            #[cfg(all(unix, target_arch = "x86_64"))]
+            #[cfg(has_code)]
             {
                 let rows: Rows =
                     elements.chunks(from.item_size()).map(|bytes| vec![bytes.to_vec()]).collect();

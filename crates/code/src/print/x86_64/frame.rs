@@ -5,10 +5,12 @@ use iced_x86::{Code as Encoding, Register};
 
 use super::assembler::{Assembler, Label, Operand, at};
 use super::encodings::{Form, mul_add};
-use super::order::{Level, Order, items, places};
-use super::registers::{Place, Placed, Placement, Values, place};
-use super::steps::{Act, Id, NONE, OPERANDS, Shape, Step, Steps};
+use super::steps::{Act, Make, Shape, Step, Steps};
 use super::{Set, Unprintable};
+use crate::print::bodies::{Bodies, Body, Extent, Machine};
+use crate::print::order::Order;
+use crate::print::registers::{Place, Placed};
+use crate::print::steps::{Id, NONE, OPERANDS};
 use crate::row::{Read, Row, Write};
 
 /// The addresses of operands; those of more stay in memory.
@@ -35,105 +37,29 @@ const LEFT: Register = Register::K7;
 /// Masks that values may have: not `k0`, which selects everything, nor [`LEFT`].
 const MASKS: u8 = 6;
 
-/// Bytes of stack that a function may take.
-const MAX_STACK_BYTES: u32 = 64 << 10;
-
-/// How much of a vector a body has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Extent {
-    Whole,
-    /// The same, with accumulators in registers.
-    Turns,
-    /// The elements that are left.
-    Part,
-    /// Before the loop over vectors.
-    Before,
-}
-
-/// A sequence of instructions with its registers.
-struct Body {
-    level: Level,
-    extent: Extent,
-    copies: u32,
-    placement: Placement,
-    /// The place on the stack of each value that is there.
-    slots: Vec<(Id, u32)>,
-}
-
 /// The bytes of a row.
 pub(super) fn write(steps: &Steps, row: &Row, set: Set) -> Result<Vec<u8>, Unprintable> {
-    // Where the values of several vectors take too much stack, one at a time may not.
-    let written = [u32::MAX, 1].into_iter().find_map(|most| {
-        let registers = [if set == Set::Avx512 { 32 } else { 16 }, MASKS];
-        let order = Order::new(&steps.steps, row, registers, steps.lanes, most);
-        written(steps, row, set, &order, registers)
-    });
-    written.ok_or(Unprintable::Stack)
-}
-
-/// The bytes of a row whose steps have this order, unless it needs too much stack.
-fn written(steps: &Steps, row: &Row, set: Set, order: &Order, registers: [u8; 2]) -> Option<Vec<u8>> {
-    let first = order.slots.iter().flatten().count() as u32;
-    let mut slots = first;
-    let is_across = row.accumulators() == Some(Read::Across);
-    let mut body = |level: Level, copies: u32, extent: Extent| {
-        let is_inside = level == Level::Vector;
-        let accumulators = order.accumulators.filter(|_| is_inside && (is_across || extent == Extent::Turns));
-        let items = items(&steps.steps, &order.levels, level, copies);
-        let pinned: Vec<(Id, u8)> =
-            order.pinned.iter().map(|&(step, register)| (step * copies, register)).collect();
-        let values = Values {
-            steps: &steps.steps,
-            copies,
-            levels: &order.levels,
-            level,
-            slots: &order.slots,
-            // What stays in registers through the loop over vectors is there as a row begins.
-            registers: if level == Level::Row { order.free } else { registers },
-            pinned: if is_inside { &pinned } else { &[] },
-            accumulators: accumulators.map(|register| steps.accumulators(row, register)),
-            reads_inputs: extent != Extent::Part || set == Set::Avx2,
-        };
-        let placement = place(&values, &items);
-        let (own, end) = places(&placement, first);
-        slots = slots.max(end);
-        Body { level, extent, copies, placement, slots: own }
+    let machine = Machine {
+        registers: [if set == Set::Avx512 { 32 } else { 16 }, MASKS],
+        vector_bytes: set.vector_bytes(),
+        has_buffers: set == Set::Avx2,
     };
-    let whole = if matches!(row.accumulators(), Some(Read::Along(_))) { Extent::Turns } else { Extent::Whole };
-    let before = [Level::Once, Level::Row].map(|level| body(level, 1, Extent::Before));
-    let mut inside = vec![body(Level::Vector, order.copies, whole)];
-    if set == Set::Avx2 && (order.copies > 1 || whole == Extent::Turns) {
-        inside.push(body(Level::Vector, 1, Extent::Whole));
-    }
-    inside.push(body(Level::Vector, 1, Extent::Part));
-    // The stack has what is computed once, then what bodies keep, then buffers.
-    let mut stack = slots * set.vector_bytes();
-    let mut buffers = vec![NONE; row.reads.len() + row.writes.len()];
-    for (operand, buffer) in buffers.iter_mut().enumerate() {
-        let read = row.reads.get(operand);
-        let is_one = matches!(read, Some(Read::Splat | Read::Number));
-        if read == Some(&Read::Stepped) || set == Set::Avx2 && !is_one {
-            *buffer = stack;
-            // No element has more than 8 bytes.
-            stack += (order.copies * steps.lanes * 8).next_multiple_of(64);
-        }
-    }
-    if stack > MAX_STACK_BYTES {
-        return None;
-    }
+    // Where the values of several vectors take too much stack, one at a time may not.
+    let bodies = [u32::MAX, 1].into_iter().find_map(|most| Bodies::new(steps, row, machine, most));
+    let bodies = bodies.ok_or(Unprintable::Stack)?;
     let mut writer = Writer {
         assembler: Assembler::new(),
         steps,
         row,
         set,
-        order,
+        order: &bodies.order,
         slots: Vec::new(),
         copies: 1,
         extent: Extent::Before,
-        buffers,
+        buffers: &bodies.buffers,
     };
-    writer.function(stack, &before, &inside);
-    Some(writer.assembler.finish(&steps.pool, set.vector_bytes() as usize))
+    writer.function(&bodies);
+    Ok(writer.assembler.finish(&steps.pool, set.vector_bytes() as usize))
 }
 
 struct Writer<'a> {
@@ -147,7 +73,7 @@ struct Writer<'a> {
     copies: u32,
     extent: Extent,
     /// Where the buffer of an operand is, or [`NONE`].
-    buffers: Vec<u32>,
+    buffers: &'a [u32],
 }
 
 fn register(register: Register) -> Operand {
@@ -163,14 +89,15 @@ fn as_register(operand: Operand) -> Register {
 }
 
 impl Writer<'_> {
-    fn function(&mut self, stack: u32, [once, of_row]: &[Body; 2], inside: &[Body]) {
+    fn function(&mut self, bodies: &Bodies) {
+        let Bodies { once, of_row, inside, stack, .. } = bodies;
         let nothing = self.assembler.label();
         for count in [COUNT, ROWS] {
             self.assembler.put(Encoding::Test_rm64_r64, &[register(count), register(count)]);
             self.assembler.jump(Encoding::Je_rel32_64, nothing);
         }
         let saved = self.saved();
-        self.enter(stack, &saved);
+        self.enter(*stack, &saved);
         for operand in 0..self.operands() {
             self.point(operand);
         }
@@ -180,7 +107,7 @@ impl Writer<'_> {
         } else {
             self.rows_outside(of_row, inside);
         }
-        self.leave(stack, &saved);
+        self.leave(*stack, &saved);
         self.assembler.put(Encoding::VEX_Vzeroupper, &[]);
         self.assembler.bind(nothing);
         self.assembler.put(Encoding::Retnq, &[]);
@@ -406,8 +333,8 @@ impl Writer<'_> {
     /// vector.
     fn align_results(&mut self, part: Label) {
         let Some((result, bytes, register_bytes)) = self.steps.steps.iter().find_map(|step| match step.act {
-            Act::Store { result, bytes, register_bytes, .. } if self.is_non_temporal(result, bytes) => {
-                Some((result, bytes, register_bytes))
+            Act::Store { result, bytes, make } if self.is_non_temporal(result, bytes) => {
+                Some((result, bytes, make.sizes.0))
             }
             _ => None,
         }) else {
@@ -546,35 +473,20 @@ impl Writer<'_> {
         self.select_left();
         self.copy_inputs(None);
         self.body(body);
-        for step in &self.steps.steps {
-            if let Act::Store { result, bytes, .. } = step.act {
-                let operand = self.row.reads.len() + result as usize;
-                if self.buffers[operand] != NONE {
-                    self.copy(operand, bytes, None, false);
-                }
+        for (result, bytes) in self.steps.stored() {
+            let operand = self.row.reads.len() + result;
+            if self.buffers[operand] != NONE {
+                self.copy(operand, bytes, None, false);
             }
         }
         self.assembler.put(Encoding::Add_r64_rm64, &[register(INDEX), register(LIMIT)]);
         self.assembler.jump(Encoding::Jmp_rel32_64, start);
     }
 
-    /// The inputs whose vectors are read, and the bytes of their elements.
-    fn loaded(&self) -> Vec<(usize, u32)> {
-        let mut loaded: Vec<(usize, u32)> = Vec::new();
-        for step in &self.steps.steps {
-            if let Act::Load { input, bytes, .. } = step.act
-                && !loaded.contains(&(input as usize, bytes))
-            {
-                loaded.push((input as usize, bytes));
-            }
-        }
-        loaded
-    }
-
     /// Copies to their buffers so many elements of the inputs that are stepped, or those that are left of all
     /// inputs that have one. Accumulators that elements of all rows enter stay where they are.
     fn copy_inputs(&mut self, elements: Option<i32>) {
-        for (operand, bytes) in self.loaded() {
+        for (operand, bytes) in self.steps.loaded() {
             let is_copied = match self.row.reads[operand] {
                 Read::Stepped => true,
                 Read::Across => false,
@@ -637,7 +549,7 @@ impl Writer<'_> {
         for placed in &placement.placed {
             match *placed {
                 Placed::Step { step, copy, args, to } => self.step(step, copy, args, to),
-                Placed::MulAdd { step, args, to, tied } => self.mul_add(step, args, to, tied),
+                Placed::Overwriting { step, args, to, tied } => self.mul_add(step, args, to, tied),
                 Placed::Move { is_mask: true, from, to } => {
                     let operands = [register(mask(to)), register(mask(from))];
                     self.assembler.put(Encoding::VEX_Kmovw_kr_km16, &operands);
@@ -789,22 +701,18 @@ impl Writer<'_> {
     fn step(&mut self, number: u32, copy: u32, args: [Place; OPERANDS], to: u8) {
         let step = self.steps.steps[number as usize];
         match step.act {
-            Act::Load { input, encoding, bytes, register_bytes } => {
+            Act::Load { input, bytes, make } => {
                 let memory = self.elements(input as usize, bytes, copy);
                 let (mask, is_zeroing) = self.tail_mask();
-                self.assembler.put_masked(
-                    encoding,
-                    &[register(sized(to, register_bytes)), memory],
-                    mask,
-                    is_zeroing,
-                );
+                let operands = [register(sized(to, make.sizes.0)), memory];
+                self.assembler.put_masked(make.encoding, &operands, mask, is_zeroing);
             }
             Act::Splat { input, bytes } => self.splat(input as usize, bytes, to),
-            Act::Store { result, encoding, bytes, register_bytes } => {
-                let from = self.operand(args[0], false, register_bytes);
-                self.store(result, encoding, bytes, copy, from);
+            Act::Store { result, bytes, make } => {
+                let from = self.operand(args[0], false, make.sizes.0);
+                self.store(result, make.encoding, bytes, copy, from);
             }
-            Act::Make { encoding, shape, immediate, sizes } => {
+            Act::Make(Make { encoding, shape, immediate, sizes }) => {
                 let target = if step.is_mask { register(mask(to)) } else { register(sized(to, sizes.0)) };
                 let mut of = Vec::with_capacity(OPERANDS);
                 for (arg, place) in step.args().zip(args) {
@@ -920,7 +828,7 @@ impl Writer<'_> {
 
     fn mul_add(&mut self, number: u32, args: [Place; 3], to: u8, tied: u8) {
         let step = self.steps.steps[number as usize];
-        let Act::Make { shape: Shape::MulAdd { is_64, signs }, sizes, .. } = step.act else {
+        let Act::Make(Make { shape: Shape::MulAdd { is_64, signs }, sizes, .. }) = step.act else {
             unreachable!("it was placed for its shape")
         };
         let of = args.map(|place| self.operand(place, false, sizes.1));

@@ -1,20 +1,15 @@
-//! Owns the printing of rows for x86-64: a lowered code becomes steps (`steps.rs`) in some order
-//! (`order.rs`), their values get registers (`registers.rs`), and a loop around them becomes bytes
-//! (`frame.rs`, `assembler.rs`). It does not know where bytes become code.
+//! Owns the printing of rows for x86-64: a lowered code becomes steps (`steps.rs`), and the function around
+//! their bodies becomes bytes (`frame.rs`, `assembler.rs`). It does not know where bytes become code.
 
 mod assembler;
 mod encodings;
 mod frame;
-mod order;
 mod readers;
-mod registers;
 mod steps;
 
-use std::fmt;
-
-use crate::code::{Operation, Type};
-use crate::lower::lower;
-use crate::row::{Read, Row, Write};
+use super::{Unprintable, has_operands};
+use crate::lower::{Has, lower};
+use crate::row::Row;
 
 /// Instructions that may be printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,43 +28,16 @@ impl Set {
             Set::Avx2 => 32,
         }
     }
-}
 
-/// Why a row is not printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unprintable {
-    /// There is not one way of reading for each input, or of writing for each result, or accumulators are
-    /// not as [`Row::reads`] says.
-    Operands,
-    /// Its values need more memory than a stack should give.
-    Stack,
-}
-
-impl fmt::Display for Unprintable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Unprintable::Operands => {
-                "each input is read and each result written in one way; accumulators are the last input and \
-                 the result"
-            }
-            Unprintable::Stack => "the values of the code need more than 64 KiB of stack",
-        })
+    /// What the code has no need to be lowered to.
+    fn has(self) -> Has {
+        let is_avx512 = self == Set::Avx512;
+        Has { scaling: is_avx512, words: is_avx512, long_to_single: is_avx512 }
     }
 }
 
-impl std::error::Error for Unprintable {}
-
-/// The machine code of a row, which may stand anywhere: a function `extern "sysv64" fn(arguments: *mut *mut
-/// u8, count: usize, rows: usize)`.
-///
-/// The arguments are the addresses of the first elements of the inputs and then of the results, followed by
-/// the distances in bytes from row to row of all these, and then those between elements of the inputs that
-/// are [`Read::Stepped`], in their order. The function may change the addresses. It reads `count` elements of
-/// each input in each row (one of a splat, and one of a number in all rows) and writes as many of each
-/// result, and touches no other memory of theirs. A result may be the same elements as a contiguous input of
-/// as many bytes an element; otherwise, no result shares memory with another operand. Accumulators are given
-/// twice, as input and as result; all of those that a row goes along are read and written, whatever `count`
-/// is. The code is to start at a multiple of 64 bytes.
+/// The machine code of a row, which may stand anywhere that begins at a multiple of 64 bytes: a function
+/// `extern "sysv64" fn(arguments: *mut *mut u8, count: usize, rows: usize)`, as [`print`](super) says.
 ///
 /// # Errors
 /// If the row's operands are not those of its code, or it needs too much stack.
@@ -87,45 +55,15 @@ pub fn print(row: &Row, set: Set) -> Result<Vec<u8>, Unprintable> {
     if !has_operands(row) {
         return Err(Unprintable::Operands);
     }
-    let code = lower(&row.code, set == Set::Avx2);
+    let code = lower(&row.code, set.has());
     let steps = steps::steps(&code, row, set);
     frame::write(&steps, row, set)
-}
-
-/// Whether each operand of the code has one way, and accumulators are as they should.
-fn has_operands(row: &Row) -> bool {
-    let code = &row.code;
-    let are_known = row.reads.len() == code.inputs().len() && row.writes.len() == code.results().len();
-    let Some(position) = row.reads.iter().position(Read::is_accumulators).filter(|_| are_known) else {
-        return are_known;
-    };
-    let is_wide = |ty: Type| matches!(ty, Type::F32 | Type::F64 | Type::W32 | Type::W64);
-    let is_read = |input: usize| {
-        code.instructions.iter().any(|instruction| instruction.operation == Operation::Input(input as u32))
-    };
-    match (code.results(), row.accumulators()) {
-        (&[result], Some(read)) => {
-            let is_computed = !matches!(code.instructions[result.index()].operation, Operation::Input(_));
-            let is_turn = match read {
-                Read::Along(count) => count >= 16 && count.is_power_of_two(),
-                _ => true,
-            };
-            is_turn
-                && position + 1 == row.reads.len()
-                && row.writes[0] == Write::Cached
-                && is_computed
-                && is_read(position)
-                && code.ty(result) == code.inputs()[position]
-                && is_wide(code.ty(result))
-        }
-        _ => false,
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Binary, Builder};
+    use crate::{Binary, Builder, Read, Type};
 
     /// The sum of so many inputs, which are read with a step.
     fn sum(count: usize) -> Row {

@@ -1,62 +1,7 @@
-//! Owns what the readers of a value say about it: in which widths a mask is wanted, which values an
-//! instruction can do without. It does not choose instructions.
+//! Owns what the readers of a value say about it where masks are registers of their own: which instructions
+//! need a mask, or its opposite. It does not choose instructions.
 
 use crate::code::{Binary, Code, Operation, Type, Unary, Value};
-
-/// Masks of 32 and of 64 bits an element that somebody reads, with those that the masks are made of: which a
-/// mask is to have.
-pub(super) fn mask_widths(code: &Code) -> Vec<Widths> {
-    let mut widths = vec![Widths::default(); code.instructions.len()];
-    for (place, instruction) in code.instructions.iter().enumerate().rev() {
-        match instruction.operation {
-            Operation::Select(mask, ..) if instruction.ty != Type::Mask => {
-                widths[mask.index()].add(instruction.ty.bits());
-            }
-            // It asks in any width.
-            Operation::Rare { .. } => {}
-            operation if instruction.ty == Type::Mask && !matches!(operation, Operation::Compare(..)) => {
-                let own = widths[place].own();
-                operation.operands().for_each(|mask| widths[mask.index()].add(own));
-            }
-            _ => {}
-        }
-    }
-    widths
-}
-
-/// In which widths a mask of AVX2 is read.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Widths {
-    pub is_32: bool,
-    pub is_64: bool,
-}
-
-impl Widths {
-    fn add(&mut self, bits: u32) {
-        if bits == 64 {
-            self.is_64 = true;
-        } else {
-            self.is_32 = true;
-        }
-    }
-
-    /// Bits of an element of a mask that is made of others.
-    pub(super) fn own(self) -> u32 {
-        if self.is_64 { 64 } else { 32 }
-    }
-}
-
-/// Which values are read by others than `a · b + c`.
-pub(super) fn read_elsewhere(code: &Code) -> Vec<bool> {
-    let mut is_read = vec![false; code.instructions.len()];
-    code.results.iter().for_each(|value| is_read[value.index()] = true);
-    for instruction in &code.instructions {
-        if !matches!(instruction.operation, Operation::MulAdd(..)) {
-            instruction.operation.operands().for_each(|value| is_read[value.index()] = true);
-        }
-    }
-    is_read
-}
 
 /// Which masks are opposites that only selections and rare ways ask.
 pub(super) fn inverted(code: &Code) -> Vec<bool> {

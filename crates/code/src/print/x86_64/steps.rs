@@ -7,19 +7,11 @@ use iced_x86::Code as Encoding;
 
 use super::Set;
 use super::encodings::{Pair, Signs, at_length, binary_pair, by_width, pair, predicate};
-use super::readers::{Widths, inverted, mask_widths, masked, read_elsewhere};
-use super::registers::Accumulators;
+use super::readers::{inverted, masked};
 use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
+use crate::print::readers::{Widths, mask_widths, read_elsewhere};
+use crate::print::steps::{self, Form, Id, NONE, OPERANDS, Overwrites};
 use crate::row::{Read, Row, Write};
-
-/// The place of the step that computes a value.
-pub(super) type Id = u32;
-
-/// No value.
-pub(super) const NONE: Id = u32::MAX;
-
-/// The most values that a step reads.
-pub(super) const OPERANDS: usize = 4;
 
 /// How the operands of an instruction stand: which may be in memory, which is overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,64 +40,46 @@ pub(super) enum Shape {
     MaskSelect,
 }
 
-/// What a step does.
+impl Shape {
+    fn form(self) -> Form {
+        let (overwrites, memory) = match self {
+            Shape::Unary => (Overwrites::Nothing, Some(0)),
+            Shape::Binary { .. } | Shape::Select => (Overwrites::Nothing, Some(1)),
+            Shape::MaskedCompare => (Overwrites::Nothing, Some(2)),
+            Shape::Masked => (Overwrites::One(3), Some(2)),
+            Shape::Overwriting => (Overwrites::One(0), Some(2)),
+            Shape::MulAdd { .. } => (Overwrites::Any, Some(2)),
+            Shape::Register | Shape::Masks | Shape::MaskSelect => (Overwrites::Nothing, None),
+        };
+        let commutes = self == Shape::Binary { commutes: true };
+        Form { overwrites, memory, repeats: self != Shape::Unary, commutes }
+    }
+}
+
+/// An instruction of x86-64, with the bytes of the register of its value and of its operands' registers. A
+/// mask register has none.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Act {
-    /// Bits that stand behind the code: one element, or a whole vector.
-    Constant { offset: u32, element_bytes: u32 },
-    /// A vector of an input.
-    Load { input: u32, encoding: Encoding, bytes: u32, register_bytes: u32 },
-    /// One element of an input in a whole register.
-    Splat { input: u32, bytes: u32 },
-    /// An instruction, with the bytes of the register of its value and of its operands' registers.
-    Make { encoding: Encoding, shape: Shape, immediate: Option<u8>, sizes: (u32, u32) },
-    /// Writes a vector of a result.
-    Store { result: u32, encoding: Encoding, bytes: u32, register_bytes: u32 },
-    /// Begins a rare way of the next so many steps, where the mask holds, or where it does not.
-    Rare { count: u32, is_inverted: bool },
+pub(super) struct Make {
+    pub encoding: Encoding,
+    pub shape: Shape,
+    pub immediate: Option<u8>,
+    pub sizes: (u32, u32),
 }
 
-/// One instruction on values.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
-    pub act: Act,
-    /// The values that it reads, the rest being [`NONE`].
-    pub args: [Id; OPERANDS],
-    /// Whether its value is a mask in a mask register.
-    pub is_mask: bool,
-}
-
-impl Step {
-    pub(super) fn args(&self) -> impl Iterator<Item = Id> + use<> {
-        self.args.into_iter().filter(|&id| id != NONE)
-    }
-
-    pub(super) fn has_value(&self) -> bool {
-        !matches!(self.act, Act::Store { .. } | Act::Rare { .. })
+impl steps::Make for Make {
+    fn form(&self) -> Form {
+        self.shape.form()
     }
 }
 
-/// The steps of a row.
-#[derive(Debug)]
-pub(super) struct Steps {
-    pub steps: Vec<Step>,
-    /// Elements of a vector.
-    pub lanes: u32,
-    /// What stands behind the code.
-    pub pool: Vec<u8>,
+/// The move of a vector between memory and a register of so many bytes.
+fn moved(encoding: Encoding, bytes: u32) -> Make {
+    Make { encoding, shape: Shape::Register, immediate: None, sizes: (bytes, bytes) }
 }
 
-impl Steps {
-    /// The accumulators of a row, in registers from this one on.
-    pub(super) fn accumulators(&self, row: &Row, register: u8) -> Accumulators {
-        let last = row.reads.len() as u32 - 1;
-        let reads = |step: &Step| matches!(step.act, Act::Load { input, .. } if input == last);
-        let read = self.steps.iter().position(reads).expect("a row reads its accumulators");
-        let makes = |step: &Step| matches!(step.act, Act::Store { .. }).then_some(step.args[0]);
-        let made = self.steps.iter().find_map(makes).expect("a row has a result");
-        Accumulators { read: read as Id, made, register }
-    }
-}
+pub(super) type Act = steps::Act<Make>;
+pub(super) type Step = steps::Step<Make>;
+pub(super) type Steps = steps::Steps<Make>;
 
 /// The steps of a lowered code.
 pub(super) fn steps(code: &Code, row: &Row, set: Set) -> Steps {
@@ -123,7 +97,7 @@ pub(super) fn steps(code: &Code, row: &Row, set: Set) -> Steps {
         values: vec![NONE; code.instructions.len()],
         narrow: vec![NONE; if set == Set::Avx2 { code.instructions.len() } else { 0 }],
         widths: Vec::new(),
-        needs_negated: read_elsewhere(code),
+        needs_negated: read_elsewhere(code, true),
         is_masked: vec![false; code.instructions.len()],
         is_inverted: vec![false; code.instructions.len()],
         shared: Vec::new(),
@@ -249,8 +223,7 @@ impl Selection<'_> {
     ) -> Id {
         let mut all = [NONE; OPERANDS];
         all[..args.len()].copy_from_slice(args);
-        // A mask register has no bytes.
-        self.push(Act::Make { encoding, shape, immediate, sizes }, all, sizes.0 == 0)
+        self.push(Act::Make(Make { encoding, shape, immediate, sizes }), all, sizes.0 == 0)
     }
 
     /// A pattern in all elements of a register.
@@ -342,7 +315,8 @@ impl Selection<'_> {
         };
         let register_bytes = self.bytes(ty);
         let encoding = self.encoding(pair, register_bytes);
-        self.push(Act::Load { input, encoding, bytes, register_bytes }, [NONE; OPERANDS], false)
+        let make = moved(encoding, register_bytes);
+        self.push(Act::Load { input, bytes, make }, [NONE; OPERANDS], false)
     }
 
     /// The step of a value but for its sign, and whether that is flipped.
@@ -510,13 +484,9 @@ impl Selection<'_> {
             (Type::W8 | Type::W16, _) | (_, Type::W8 | Type::W16) => return a,
             (Type::F16, _) => {
                 let pair = pair!(VEX_Vcvtph2ps_xmm_xmmm64, EVEX_Vcvtph2ps_xmm_k1z_xmmm64);
-                if let Act::Load { input, bytes: own, register_bytes, .. } = self.steps[a as usize].act {
-                    let encoding = self.encoding(pair, bytes);
-                    return self.push(
-                        Act::Load { input, encoding, bytes: own, register_bytes },
-                        [NONE; OPERANDS],
-                        false,
-                    );
+                if let Act::Load { input, bytes: own, make } = self.steps[a as usize].act {
+                    let make = Make { encoding: self.encoding(pair, bytes), ..make };
+                    return self.push(Act::Load { input, bytes: own, make }, [NONE; OPERANDS], false);
                 }
                 let halves = if self.is_packed(value) { a } else { self.packed_words(bytes, a) };
                 return self.resize(pair, Shape::Register, halves, None, bytes, bytes / 2);
@@ -866,6 +836,6 @@ impl Selection<'_> {
             _ => at_length(Encoding::EVEX_Vmovupd_xmmm128_k1z_xmm, own),
         };
         let register_bytes = if is_packed { total.max(16) } else { own };
-        (Act::Store { result, encoding, bytes, register_bytes }, packed)
+        (Act::Store { result, bytes, make: moved(encoding, register_bytes) }, packed)
     }
 }

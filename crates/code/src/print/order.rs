@@ -43,7 +43,7 @@ pub(super) struct Order {
 
 impl Order {
     /// For so many registers of each kind and lanes, and at most so many vectors side by side.
-    pub(super) fn new(steps: &[Step], row: &Row, registers: [u8; 2], lanes: u32, most: u32) -> Order {
+    pub(super) fn new<M>(steps: &[Step<M>], row: &Row, registers: [u8; 2], lanes: u32, most: u32) -> Order {
         let levels = levels(steps, row);
         let live = |level| live(steps, &levels, level);
         let of_vector = live(Level::Vector);
@@ -83,11 +83,11 @@ impl Order {
 
 /// How often each step is done: what no elements of a vector decide is computed before these, rare ways as a
 /// whole.
-fn levels(steps: &[Step], row: &Row) -> Vec<Level> {
+fn levels<M>(steps: &[Step<M>], row: &Row) -> Vec<Level> {
     let mut levels = vec![Level::Once; steps.len()];
     let mut at = 0;
     while at < steps.len() {
-        let of = |levels: &[Level], step: &Step| match step.act {
+        let of = |levels: &[Level], step: &Step<M>| match step.act {
             Act::Load { .. } | Act::Store { .. } => Level::Vector,
             Act::Splat { input, .. } if row.reads[input as usize] == Read::Splat => Level::Row,
             _ => step.args().map(|arg| levels[arg as usize]).max().unwrap_or(Level::Once),
@@ -114,7 +114,7 @@ fn levels(steps: &[Step], row: &Row) -> Vec<Level> {
 
 /// The steps of a level in order. Vectors of inputs are read where they are wanted, but for
 /// those that are results: a result may be written over an input, and all is read before.
-pub(super) fn items(steps: &[Step], levels: &[Level], level: Level, copies: u32) -> Vec<Item> {
+pub(super) fn items<M>(steps: &[Step<M>], levels: &[Level], level: Level, copies: u32) -> Vec<Item> {
     let mut items = Vec::with_capacity(steps.len() * copies as usize);
     let is_inside = level == Level::Vector;
     let copies = if is_inside { copies } else { 1 };
@@ -146,7 +146,7 @@ pub(super) fn items(steps: &[Step], levels: &[Level], level: Level, copies: u32)
 }
 
 /// The most values of each kind that live at once outside of rare ways, without what is computed before.
-fn live(steps: &[Step], levels: &[Level], level: Level) -> [u32; 2] {
+fn live<M>(steps: &[Step<M>], levels: &[Level], level: Level) -> [u32; 2] {
     let items = items(steps, levels, level, 1);
     let mut last = vec![0; steps.len()];
     for (place, item) in items.iter().enumerate() {
@@ -188,7 +188,7 @@ fn live(steps: &[Step], levels: &[Level], level: Level) -> [u32; 2] {
 /// How many vectors run side by side. A chain of dependent instructions leaves most of the processor idle,
 /// the more so the larger its share in all of them is, and most of all where the next round is out of sight.
 /// Values that find no register then are the smaller evil.
-fn side_by_side(steps: &[Step], levels: &[Level]) -> u32 {
+fn side_by_side<M>(steps: &[Step<M>], levels: &[Level]) -> u32 {
     let (mut chain, mut longest, mut all) = (vec![0; steps.len()], 0, 0);
     for step in outside(steps).filter(|&step| levels[step] == Level::Vector) {
         chain[step] = 1 + steps[step].args().map(|arg| chain[arg as usize]).max().unwrap_or(0);
@@ -198,7 +198,7 @@ fn side_by_side(steps: &[Step], levels: &[Level]) -> u32 {
 }
 
 /// The steps in no rare way.
-fn outside(steps: &[Step]) -> impl Iterator<Item = usize> {
+fn outside<M>(steps: &[Step<M>]) -> impl Iterator<Item = usize> {
     let mut end = 0;
     (0..steps.len()).filter(move |&place| {
         if place < end {
@@ -212,7 +212,7 @@ fn outside(steps: &[Step]) -> impl Iterator<Item = usize> {
 }
 
 /// How often the loop over vectors reads, outside of rare ways, what is computed before it.
-fn wanted(steps: &[Step], levels: &[Level]) -> Vec<u32> {
+fn wanted<M>(steps: &[Step<M>], levels: &[Level]) -> Vec<u32> {
     let mut wanted = vec![0; steps.len()];
     for step in outside(steps).filter(|&step| levels[step] == Level::Vector) {
         for arg in steps[step].args().filter(|&arg| levels[arg as usize] < Level::Vector) {
@@ -223,7 +223,7 @@ fn wanted(steps: &[Step], levels: &[Level]) -> Vec<u32> {
 }
 
 /// Places on the stack for the steps whose values are read by steps that are done more often.
-fn slots(steps: &[Step], levels: &[Level]) -> Vec<Option<u32>> {
+fn slots<M>(steps: &[Step<M>], levels: &[Level]) -> Vec<Option<u32>> {
     let mut slots = vec![None; steps.len()];
     let mut count = 0;
     for (step, level) in steps.iter().zip(levels) {
@@ -239,7 +239,7 @@ fn slots(steps: &[Step], levels: &[Level]) -> Vec<Option<u32>> {
 
 /// What the loop over vectors reads most often of what is computed before it stays in the last registers, as
 /// far as the most values that live at once leave some.
-fn pinned(steps: &[Step], levels: &[Level], live: [u32; 2], registers: [u8; 2]) -> Vec<(Id, u8)> {
+fn pinned<M>(steps: &[Step<M>], levels: &[Level], live: [u32; 2], registers: [u8; 2]) -> Vec<(Id, u8)> {
     let wanted = wanted(steps, levels);
     // Two operands may have to be brought into registers besides.
     let mut free: [u32; 2] =

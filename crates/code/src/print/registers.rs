@@ -1,13 +1,13 @@
 //! Owns the places of values: a linear scan over the registers, which keeps what is read next and leaves in
-//! memory what is read last. It does not know instructions beyond their shapes, nor how they are written.
+//! memory what is read last. It does not know instructions beyond their forms, nor how they are written.
 
 use super::order::Level;
-use super::steps::{Act, Id, NONE, OPERANDS, Shape, Step};
+use super::steps::{Act, Form, Id, Make, NONE, OPERANDS, Overwrites, Step};
 
 /// No register.
 const NOWHERE: u8 = u8::MAX;
 
-/// Registers of one kind are numbered from 0. Masks of AVX2 are vectors.
+/// Registers of one kind, vectors or masks, are numbered from 0. Only AVX-512 has masks that are no vectors.
 const KINDS: usize = 2;
 
 /// A step of a body, in order.
@@ -40,8 +40,8 @@ pub(super) enum Placed {
         args: [Place; OPERANDS],
         to: u8,
     },
-    /// `to = ± a · b ± c` in the form that overwrites the operand with this index.
-    MulAdd {
+    /// A step of an instruction that has three forms, in that which overwrites the operand with this index.
+    Overwriting {
         step: u32,
         args: [Place; 3],
         to: u8,
@@ -87,8 +87,8 @@ pub(super) struct Placement {
 }
 
 /// What a body knows about values before it begins.
-pub(super) struct Values<'a> {
-    pub steps: &'a [Step],
+pub(super) struct Values<'a, M> {
+    pub steps: &'a [Step<M>],
     /// Vectors side by side: the value of a step is known by `step · copies + copy`.
     pub copies: u32,
     /// How often each step is done, and those of the body.
@@ -116,7 +116,7 @@ pub(super) struct Accumulators {
     pub register: u8,
 }
 
-impl Values<'_> {
+impl<M> Values<'_, M> {
     /// The accumulator that a value will be, with its register.
     fn accumulator(&self, id: Id) -> Option<(Id, u8)> {
         let Accumulators { read, made, register } = self.accumulators?;
@@ -128,7 +128,7 @@ impl Values<'_> {
         step * self.copies + if self.levels[step as usize] == Level::Vector { copy } else { 0 }
     }
 
-    fn step(&self, id: Id) -> &Step {
+    fn step(&self, id: Id) -> &Step<M> {
         &self.steps[(id / self.copies) as usize]
     }
 
@@ -138,7 +138,7 @@ impl Values<'_> {
 }
 
 /// The registers of a body.
-pub(super) fn place(values: &Values, items: &[Item]) -> Placement {
+pub(super) fn place<M: Make>(values: &Values<M>, items: &[Item]) -> Placement {
     let count = values.steps.len() * values.copies as usize;
     let mut scan = Scan {
         values,
@@ -212,7 +212,7 @@ struct Uses {
 }
 
 impl Uses {
-    fn of(values: &Values, items: &[Item], count: usize) -> Uses {
+    fn of<M>(values: &Values<M>, items: &[Item], count: usize) -> Uses {
         let mut next = vec![(0u32, 0u32); count];
         let each = |found: &mut dyn FnMut(Id, u32)| {
             for (place, item) in (0..).zip(items) {
@@ -270,8 +270,8 @@ struct Way {
     occupants: [[Id; 32]; KINDS],
 }
 
-struct Scan<'a> {
-    values: &'a Values<'a>,
+struct Scan<'a, M> {
+    values: &'a Values<'a, M>,
     occupants: [[Id; 32]; KINDS],
     register: Vec<u8>,
     /// Whether a value can be read in memory now.
@@ -286,7 +286,7 @@ struct Scan<'a> {
     result: Placement,
 }
 
-impl Scan<'_> {
+impl<M: Make> Scan<'_, M> {
     fn put(&mut self, id: Id, register: u8) {
         self.occupants[self.values.kind(id)][register as usize] = id;
         self.register[id as usize] = register;
@@ -386,14 +386,11 @@ impl Scan<'_> {
         let own = self.values.id(number, copy);
         self.guarded.clear();
         self.guarded.extend(ids.iter().filter(|&&id| id != NONE && self.register[id as usize] != NOWHERE));
-        let shape = match step.act {
-            Act::Make { shape, .. } => shape,
+        let form = match &step.act {
+            Act::Make(make) => make.form(),
             Act::Constant { .. } => return,
-            _ => Shape::Register,
+            _ => Form::PLAIN,
         };
-        if matches!(shape, Shape::MulAdd { .. }) {
-            return self.mul_add(number, own, [ids[0], ids[1], ids[2]]);
-        }
         if let (Act::Store { .. }, Some((_, to))) = (step.act, self.values.accumulator(ids[0])) {
             let from = self.load(ids[0]);
             if from != to {
@@ -401,28 +398,19 @@ impl Scan<'_> {
             }
             return;
         }
-        // Which operand is overwritten, and which may stay in memory.
-        let tied = match shape {
-            Shape::Overwriting => Some(0),
-            Shape::Masked => Some(3),
-            _ => None,
+        let tied = match form.overwrites {
+            Overwrites::Nothing => None,
+            Overwrites::One(operand) => Some(operand),
+            Overwrites::Any => return self.overwriting(number, own, [ids[0], ids[1], ids[2]], form),
         };
-        let (memory, is_turned) = match shape {
-            Shape::Unary => (Some(0), false),
-            Shape::Binary { commutes: true }
-                if !self.is_in_register(ids[0]) && self.is_in_register(ids[1]) =>
-            {
-                (Some(0), true)
-            }
-            Shape::Binary { .. } | Shape::Select => (Some(1), false),
-            Shape::Overwriting | Shape::Masked | Shape::MaskedCompare => (Some(2), false),
-            _ => (None, false),
-        };
+        // Which operand may stay in memory.
+        let is_turned = form.commutes && !self.is_in_register(ids[0]) && self.is_in_register(ids[1]);
+        let memory = if is_turned { form.memory.map(|_| 0) } else { form.memory };
         let mut args = [Place::Register(0); OPERANDS];
         for (nth, &id) in ids.iter().enumerate().filter(|&(_, &id)| id != NONE) {
             let may_stay = memory == Some(nth)
                 && !self.is_in_register(id)
-                && self.is_operand(id, shape != Shape::Unary)
+                && self.is_operand(id, form.repeats)
                 && ids.iter().filter(|&&other| other == id).count() == 1;
             let is_tied = tied == Some(nth);
             args[nth] = if may_stay {
@@ -506,13 +494,18 @@ impl Scan<'_> {
         to
     }
 
-    fn mul_add(&mut self, number: u32, own: Id, ids: [Id; 3]) {
-        // One operand may stay in memory: a constant rather than another, the summand rather than a factor.
+    /// An instruction that overwrites one of its operands, and has a form for each.
+    fn overwriting(&mut self, number: u32, own: Id, ids: [Id; 3], form: Form) {
+        // One operand may stay in memory, the last rather than another.
         let is_once = |id: Id| ids.iter().filter(|&&other| other == id).count() == 1;
         let mut memory = None;
-        for nth in [2, 1, 0] {
+        for nth in [2, 1, 0].into_iter().filter(|_| form.memory.is_some()) {
             let id = ids[nth];
-            if memory.is_none() && !self.is_in_register(id) && is_once(id) && self.is_operand(id, true) {
+            if memory.is_none()
+                && !self.is_in_register(id)
+                && is_once(id)
+                && self.is_operand(id, form.repeats)
+            {
                 memory = Some(nth);
             }
         }
@@ -536,7 +529,7 @@ impl Scan<'_> {
             Some(other) if other == nth => Place::Memory(ids[nth]),
             _ => Place::Register(self.register[ids[nth] as usize]),
         });
-        self.result.placed.push(Placed::MulAdd { step: number, args, to, tied: tied as u8 });
+        self.result.placed.push(Placed::Overwriting { step: number, args, to, tied: tied as u8 });
         self.release(&ids);
         self.define(number, own, to);
     }
