@@ -21,9 +21,6 @@ use crate::plan::{Instruction, Program, Register};
 /// thousands of them.
 const WORTH_ELEMENTS: usize = 1 << 16;
 
-/// Operations on the elements of a row that are worth a call, for which a code sets its registers up.
-const LEAST_ROW_OPERATIONS: usize = 1;
-
 /// Codes that are kept for programs to come.
 const MOST_CODES: usize = 1024;
 
@@ -59,8 +56,6 @@ struct Source {
 /// A program that may become machine code.
 pub(in crate::exec) struct ProgramCode {
     source: Source,
-    /// Its operations and conversions.
-    operations: usize,
     /// Elements that were computed so far, at most [`WORTH_ELEMENTS`] and some.
     computed: AtomicUsize,
     cached: OnceLock<Option<Arc<Native>>>,
@@ -106,16 +101,12 @@ impl ProgramCode {
             end,
         };
         let (cached, streaming) = (OnceLock::new(), OnceLock::new());
-        Some(ProgramCode { source, operations, computed: AtomicUsize::new(0), cached, streaming })
+        Some(ProgramCode { source, computed: AtomicUsize::new(0), cached, streaming })
     }
 
-    /// Whether the program is printed as soon as it runs on so many elements.
+    /// Whether there is code for the program, which is printed now if it is to run on so many elements.
     pub(super) fn is_printed_for(&self, elements: usize) -> bool {
-        match Printing::active() {
-            Printing::Never => false,
-            Printing::Worth => elements >= WORTH_ELEMENTS,
-            Printing::Always => true,
-        }
+        self.printed(1, elements, Stores::Cached).is_some()
     }
 
     /// What becomes of elements.
@@ -123,27 +114,28 @@ impl ProgramCode {
         self.source.end
     }
 
-    /// The code for some rows of `len` elements, if the program is printed by now. Its operands are the
-    /// loads, then the numbers, both in order, then accumulators, if it ends with these, then the result.
+    /// The code for some rows of `len` elements, if the program is printed by now: from then on there always
+    /// is one. Its operands are the loads, then the numbers, both in order, then accumulators, if it ends with
+    /// these, then the result.
     pub(super) fn printed(&self, rows: usize, len: usize, stores: Stores) -> Option<&Native> {
-        match Printing::active() {
-            Printing::Never => return None,
-            Printing::Worth if !self.is_worth(rows, len) => return None,
-            Printing::Worth | Printing::Always => {}
-        }
-        let (code, end) = match (stores, self.source.end) {
-            (Stores::Streaming, End::Stored(_)) => (&self.streaming, End::Stored(Write::NonTemporal)),
-            (_, end) => (&self.cached, end),
+        let is_wanted = match Printing::active() {
+            Printing::Never => false,
+            Printing::Worth => self.cached.get().is_some() || self.is_worth(rows, len),
+            Printing::Always => true,
         };
-        code.get_or_init(|| kept(Source { end, ..self.source.clone() })).as_deref()
+        let of = |end| kept(Source { end, ..self.source.clone() });
+        let cached = is_wanted.then(|| self.cached.get_or_init(|| of(self.source.end)).as_deref())??;
+        match (stores, self.source.end) {
+            (Stores::Streaming, End::Stored(_)) => {
+                let streaming = self.streaming.get_or_init(|| of(End::Stored(Write::NonTemporal)));
+                Some(streaming.as_deref().unwrap_or(cached))
+            }
+            _ => Some(cached),
+        }
     }
 
-    /// Whether rows are worth a call each, and enough elements were computed or are about to be, which it
-    /// counts.
+    /// Whether enough elements were computed or are about to be, which it counts.
     fn is_worth(&self, rows: usize, len: usize) -> bool {
-        if len.saturating_mul(self.operations) < LEAST_ROW_OPERATIONS {
-            return false;
-        }
         let (more, worth) = (rows.saturating_mul(len), |computed: usize| computed >= WORTH_ELEMENTS);
         worth(self.computed.load(Ordering::Relaxed))
             || worth(self.computed.fetch_add(more, Ordering::Relaxed).saturating_add(more))
