@@ -99,7 +99,8 @@ fn written(steps: &Steps, row: &Row, set: Set, order: &Order, registers: [u8; 2]
         slots = slots.max(end);
         Body { level, extent, copies, placement, slots: own }
     };
-    let whole = if matches!(row.accumulators(), Some(Read::Along(_))) { Extent::Turns } else { Extent::Whole };
+    let whole =
+        if matches!(row.accumulators(), Some(Read::Along(_))) { Extent::Turns } else { Extent::Whole };
     let before = [Level::Once, Level::Row].map(|level| body(level, 1, Extent::Before));
     let mut inside = vec![body(Level::Vector, order.copies, whole)];
     if set == Set::Avx2 && (order.copies > 1 || whole == Extent::Turns) {
@@ -243,7 +244,9 @@ impl Writer<'_> {
 
     /// Accumulators from the index on, as many as a body has or are left, and all that enters them.
     fn accumulate_rows(&mut self, of_row: &Body, body: &Body, whole: Option<i32>) {
-        let (Some(accumulators), Some(first)) = (self.accumulators(), self.order.accumulators) else { return };
+        let (Some(accumulators), Some(first)) = (self.accumulators(), self.order.accumulators) else {
+            return;
+        };
         let bytes = self.row.code.inputs()[accumulators].bits() / 8;
         let is_buffered = whole.is_none() && self.set == Set::Avx2;
         if is_buffered {
@@ -506,7 +509,9 @@ impl Writer<'_> {
                 (_, 32) if bytes == 4 => {
                     (Encoding::EVEX_Vmovups_ymm_k1z_ymmm256, Encoding::EVEX_Vmovups_ymmm256_k1z_ymm)
                 }
-                _ if bytes == 4 => (Encoding::EVEX_Vmovups_zmm_k1z_zmmm512, Encoding::EVEX_Vmovups_zmmm512_k1z_zmm),
+                _ if bytes == 4 => {
+                    (Encoding::EVEX_Vmovups_zmm_k1z_zmmm512, Encoding::EVEX_Vmovups_zmmm512_k1z_zmm)
+                }
                 _ => (Encoding::EVEX_Vmovupd_zmm_k1z_zmmm512, Encoding::EVEX_Vmovupd_zmmm512_k1z_zmm),
             };
             if is_load {
