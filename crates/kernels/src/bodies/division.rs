@@ -1,6 +1,7 @@
 //! Owns the truncated quotients of integers by float division. No instruction set here divides integers in
-//! registers, and most processors take long to divide 64-bit ones. So floats are divided and rounded to an
-//! integer, and the error of at most one is corrected. A quotient by zero is unspecified.
+//! registers, and most processors take long to divide 64-bit ones. So a float is multiplied by the divisor's
+//! inverse, which a loop by one number has once, and rounded to an integer, and the error of at most one is
+//! corrected. A quotient by zero is unspecified.
 
 /// An integer type that can be divided.
 pub(crate) trait Quotient {
@@ -13,14 +14,14 @@ pub(crate) trait Quotient {
 const ROUNDER_F32: f32 = 12_582_912.0;
 const ROUNDER_F64: f64 = 6_755_399_441_055_744.0;
 
-/// Quotients of so few bits that one division finds the nearest integer: `integer, the signed one: float,
+/// Quotients of so few bits that one product finds the nearest integer, or next to it at a half: `integer, the signed one: float,
 /// rounder, whether it is negative`.
 macro_rules! quotients {
     ($($integer:ty, $signed:ty: $float:ty, $rounder:ident, $negative:expr;)*) => {
         $(impl Quotient for $integer {
             #[inline(always)]
             fn quotient(self, divisor: Self) -> Self {
-                let quotient = <$float>::from(self) / <$float>::from(divisor);
+                let quotient = <$float>::from(self) * (1.0 / <$float>::from(divisor));
                 let nearest = (quotient + $rounder).to_bits() as $integer;
                 let rest = self.wrapping_sub(nearest.wrapping_mul(divisor)) as $signed;
                 let negative: fn(&$integer) -> bool = $negative;

@@ -57,7 +57,7 @@ impl<T: Integer> Number<T> {
         Symbol<F>: Lane<Elem = F>,
         <Symbol<F> as Lane>::Bits: Into<Value>,
     {
-        let quotient = self.to_float::<F>(dtype) / divisor.to_float::<F>(dtype);
+        let quotient = self.to_float::<F>(dtype) * (Symbol::num(1.0) / divisor.to_float::<F>(dtype));
         let rounded: Value = (quotient + Symbol::splat(F::ROUNDER)).to_bits().into();
         let nearest = Number::new(append(|code| code.convert(Self::TYPE, rounded)));
         self.corrected(divisor, nearest)

@@ -667,7 +667,8 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], accumulates: bool) {
             });
         }
         let steps = places.iter().zip(&row.reads).filter(|(_, way)| **way == Read::Stepped);
-        let distances = places.iter().map(|place| place.steps[0]).chain(steps.map(|(place, _)| place.steps[1]));
+        let distances =
+            places.iter().map(|place| place.steps[0]).chain(steps.map(|(place, _)| place.steps[1]));
         let mut arguments: Vec<*mut u8> = places.iter().map(|place| place.first).collect();
         arguments.extend(distances.map(|distance| distance as *mut u8));
         // SAFETY: the operands have the elements, results are apart or an input's.
@@ -693,7 +694,10 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], accumulates: bool) {
                     Some(_) => (0, at),
                     None => {
                         let results = code.run(&element(0));
-                        results.into_iter().enumerate().for_each(|(nth, wanted)| compare(nth, [line, at], wanted));
+                        results
+                            .into_iter()
+                            .enumerate()
+                            .for_each(|(nth, wanted)| compare(nth, [line, at], wanted));
                         continue;
                     }
                 };

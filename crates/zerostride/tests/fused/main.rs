@@ -6,6 +6,7 @@ mod instruction_sets;
 mod oracle;
 mod placed;
 mod random;
+mod rows;
 mod same_bits;
 mod several;
 mod sizes;

@@ -171,7 +171,9 @@ impl Writer<'_> {
 
     /// Accumulators from the index on, as many as a body has or are left, and all that enters them.
     fn accumulate_rows(&mut self, of_row: &Body, body: &Body) {
-        let (Some(accumulators), Some(first)) = (self.accumulators(), self.order.accumulators) else { return };
+        let (Some(accumulators), Some(first)) = (self.accumulators(), self.order.accumulators) else {
+            return;
+        };
         let bytes = self.row.code.inputs()[accumulators].bits() / 8;
         let is_part = body.extent == Extent::Part;
         if is_part {

@@ -170,7 +170,9 @@ impl Writer<'_> {
 
     /// Accumulators from the index on, as many as a body has or are left, and all that enters them.
     fn accumulate_rows(&mut self, of_row: &Body, body: &Body, whole: Option<i32>) {
-        let (Some(accumulators), Some(first)) = (self.accumulators(), self.order.accumulators) else { return };
+        let (Some(accumulators), Some(first)) = (self.accumulators(), self.order.accumulators) else {
+            return;
+        };
         let bytes = self.row.code.inputs()[accumulators].bits() / 8;
         let is_buffered = whole.is_none() && self.set == Set::Avx2;
         if is_buffered {
@@ -433,7 +435,9 @@ impl Writer<'_> {
                 (_, 32) if bytes == 4 => {
                     (Encoding::EVEX_Vmovups_ymm_k1z_ymmm256, Encoding::EVEX_Vmovups_ymmm256_k1z_ymm)
                 }
-                _ if bytes == 4 => (Encoding::EVEX_Vmovups_zmm_k1z_zmmm512, Encoding::EVEX_Vmovups_zmmm512_k1z_zmm),
+                _ if bytes == 4 => {
+                    (Encoding::EVEX_Vmovups_zmm_k1z_zmmm512, Encoding::EVEX_Vmovups_zmmm512_k1z_zmm)
+                }
                 _ => (Encoding::EVEX_Vmovupd_zmm_k1z_zmmm512, Encoding::EVEX_Vmovupd_zmmm512_k1z_zmm),
             };
             if is_load {

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use zerostride_code::{Builder, Read, Row, Type, Value, Write};
 use zerostride_kernels::{
     Native, Printing, Recorded, Stores, may_fault, record, record_cast, record_load, record_step,
-    record_store, stored_type,
+    record_store, store_scalar, stored_type,
 };
 use zerostride_ops::{Category, DType, Op, Reduction};
 
@@ -64,23 +64,35 @@ pub(in crate::exec) struct ProgramCode {
 
 impl ProgramCode {
     /// The program, unless it is a single operation, whose chain is as fast, or has what no code has: complex
-    /// numbers in memory, and integers that are divided, of which a zero is an error. Entering accumulators
-    /// is an operation, too.
+    /// numbers in memory, and integers that are divided by what may be zero, which is an error. No chain divides
+    /// them as fast. Entering accumulators is an operation, too.
     pub(super) fn new(program: &Program, kinds: &[LoadKind], end: End) -> Option<ProgramCode> {
         let is_work = |instruction: &&Instruction| match instruction {
             Instruction::Load(_) | Instruction::Splat(_) => false,
             Instruction::Cast(_) | Instruction::Map { .. } => true,
         };
-        let is_known = |(instruction, dtype): (&Instruction, &DType)| {
-            let may_fault = match instruction {
-                Instruction::Map { op, compute, .. } => may_fault(*op, *compute),
+        let divides = |instruction: &Instruction| match instruction {
+            Instruction::Map { op, compute, .. } => may_fault(*op, *compute),
+            _ => false,
+        };
+        let is_by_number = |instruction: &Instruction| match instruction {
+            Instruction::Map { operands, .. } => match program.instructions[operands[1]] {
+                Instruction::Splat(number) => {
+                    let (mut bytes, dtype) = ([0; 16], program.dtypes[operands[1]]);
+                    store_scalar(number, dtype, &mut bytes[..dtype.item_size()]);
+                    bytes != [0; 16]
+                }
                 _ => false,
-            };
-            dtype.category() != Category::Complex && !may_fault
+            },
+            _ => false,
+        };
+        let is_known = |(instruction, dtype): (&Instruction, &DType)| {
+            dtype.category() != Category::Complex && (!divides(instruction) || is_by_number(instruction))
         };
         let of_end = usize::from(!matches!(end, End::Stored(_)));
         let operations = program.instructions.iter().filter(is_work).count() + of_end;
-        if operations < 2 || !program.instructions.iter().zip(&program.dtypes).all(is_known) {
+        let is_chain = operations < 2 && !program.instructions.iter().any(divides);
+        if is_chain || !program.instructions.iter().zip(&program.dtypes).all(is_known) {
             return None;
         }
         let read = |kind: &LoadKind| match kind {
@@ -193,7 +205,11 @@ impl Source {
             End::Along(op, _) | End::Across(op) => {
                 let held = code.input(code.ty(result));
                 result = record_step(&mut code, op, held, result)?;
-                reads.push(if let End::Along(_, count) = self.end { Read::Along(count) } else { Read::Across });
+                reads.push(if let End::Along(_, count) = self.end {
+                    Read::Along(count)
+                } else {
+                    Read::Across
+                });
                 Write::Cached
             }
         };

@@ -20,7 +20,8 @@ use crate::exec::elements::{
 use crate::fork::OnceLock;
 use crate::memory::Block;
 use crate::plan::{
-    Cost, FoldForm, Grid, LANE_ROWS, Pairs, REDUCED_TILE_ELEMENTS, ReduceWalk, SHORT_LINE_ELEMENTS, Source, Work,
+    Cost, FoldForm, Grid, LANE_ROWS, Pairs, REDUCED_TILE_ELEMENTS, ReduceWalk, SHORT_LINE_ELEMENTS, Source,
+    Work,
 };
 use crate::threads::crew;
 use crate::{Result, interrupt, num_threads};
@@ -357,8 +358,7 @@ impl<'p> Reduction<'_, 'p> {
             let taken = if repeats && is_across { count.min(1) } else { count };
             // A lane of the last leaf may have no rows.
             if taken > 0 && (!repeats || known.0 != taken) {
-                let next =
-                    parts.peek().map_or((columns.end, first), |&(first, ..)| (columns.start, first));
+                let next = parts.peek().map_or((columns.end, first), |&(first, ..)| (columns.start, first));
                 let rows = StridedRange { first, step, count: taken };
                 known = (taken, self.tile(tiles, columns, rows, order, next)?);
             }
