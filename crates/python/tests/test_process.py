@@ -282,3 +282,60 @@ def test_where_the_system_refuses_memory_for_code_nothing_is_printed():
     if done.stdout == "cannot\n":
         pytest.skip("this Linux is older than 6.3, or its processor has no memory that is not executable")
     assert "code         portable: " in done.stdout
+
+
+MANY = """
+import os, resource, sys, threading
+import numpy as np
+import zerostride as zs
+
+x = np.linspace(0.5, 2.0, 999, dtype=np.float32)
+one, other = zs.tensor(x), zs.tensor(x[::-1].copy())
+steps = [lambda a, b: a * b, lambda a, b: a + b, lambda a, b: a - b, lambda a, b: b - a * 0.5]
+
+def formula(number):
+    def computed(a, b):
+        digits, value = number, a
+        while digits:
+            value = steps[digits % 4](value, b)
+            digits //= 4
+        return value
+    return computed
+
+def is_right(number):
+    wanted = formula(number)(x, x[::-1])
+    return (np.asarray(zs.fuse(formula(number))(one, other)) == wanted).all()
+
+wrong = []
+def part(first):
+    for number in range(first, 4000, 4):
+        if not is_right(number):
+            wrong.append(number)
+        if number % 1000 == 1:
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if is_right(number + 1) else 1)
+            if os.waitpid(child, 0)[1] != 0:
+                wrong.append(-number)
+
+def memory():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+def run():
+    threads = [threading.Thread(target=part, args=(first,)) for first in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+
+run()
+before = memory()
+run()
+print(wrong, (memory() - before) // 1024 < 32)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
+def test_thousands_of_printed_formulas_are_right_in_threads_and_children_and_take_no_more_memory():
+    printed = {**os.environ, "ZEROSTRIDE_CODE": "printed"}
+    done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, timeout=300, env=printed)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[] True\n"
