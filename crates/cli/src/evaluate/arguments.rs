@@ -140,7 +140,10 @@ impl<'a> Bound<'a> {
             },
         };
         Ok(Some(match parameter.kind {
-            Kind::Tensor => Argument::Tensor(self.computed(part)?),
+            Kind::Tensor => {
+                let tensor = dry::read_at_once(self.computed(part)?, self.budget);
+                Argument::Tensor(tensor.map_err(|error| self.fault(error))?)
+            }
             Kind::Tensors => {
                 let Value::Sequence(parts) = part.value else {
                     return Err(part.unwanted("a list of tensors"));
