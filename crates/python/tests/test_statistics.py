@@ -90,7 +90,7 @@ def test_covariances_and_correlations_are_torchs(torch):
     same(zs.grad(lambda x: (zs.corrcoef(x) ** 2).sum())(x), torch.func.grad(lambda t: (torch.corrcoef(t) ** 2).sum())(t), **near)
     with pytest.raises(RuntimeError, match="aweights cannot be negative"):
         zs.cov(x, aweights=-weights)
-    with pytest.raises(TypeError, match="positional"):
+    with pytest.raises(TypeError, match="too many arguments"):
         zs.cov(x, 1)
 
 

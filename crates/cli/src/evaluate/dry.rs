@@ -14,7 +14,10 @@ pub(crate) fn stand_in(shape: &[usize], dtype: DType) -> Result<Tensor> {
 
 /// A tensor whose elements the engine reads before it knows the result: in a dry run ones, which are right
 /// for counts and weights and take the memory of one.
-pub(super) fn read_at_once(tensor: Tensor, budget: &Budget) -> std::result::Result<Tensor, zerostride::Error> {
+pub(super) fn read_at_once(
+    tensor: Tensor,
+    budget: &Budget,
+) -> std::result::Result<Tensor, zerostride::Error> {
     match budget.is_dry() {
         true => Tensor::full(&[], 1, tensor.dtype())?.broadcast_to(tensor.shape()),
         false => Ok(tensor),
