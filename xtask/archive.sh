@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Packs `zs` for people without Rust, so that one `tar` into ~/.local or /usr/local installs it: the binary,
-# its manual pages in English and Italian and completions where shells look for them, and its licences. The archive
-# zs-TARGET.tar.gz and its checksum are written into the folder OUT.
+# its manual pages in English and Italian, completions where shells look for them, and its licences. The
+# archive zs-TARGET.tar.gz and its checksum are written into the folder OUT.
 set -euo pipefail
 target=${1:?usage: archive.sh TARGET FOLDER-WITH-ZS OUT}
 folder=${2:?}

@@ -57,8 +57,8 @@ impl Lang {
     }
 }
 
-/// The sentences of a program in every language, each under a key: files of [Fluent](https://projectfluent.org),
-/// parsed when a language is first used.
+/// The sentences of a program in every language, each under a key: files of
+/// [Fluent](https://projectfluent.org), parsed when a language is first used.
 ///
 /// ```
 /// use zerostride_explain::{Catalogue, Lang};
@@ -90,8 +90,8 @@ impl Catalogue {
     /// The sentence of a key, with its variables inserted.
     ///
     /// # Panics
-    /// The language's files have no such key, or cannot be read: a test of each catalogue's program holds them
-    /// to the keys in use.
+    /// The language's files have no such key, or cannot be read: a test of each catalogue's program holds
+    /// them to the keys in use.
     pub fn say(&self, lang: Lang, key: &str, variables: &[(&'static str, Value<'_>)]) -> String {
         let bundle = &self.bundles[lang as usize].get_or_init(|| read(lang, self.texts[lang as usize])).0;
         let pattern = bundle.get_message(key).and_then(|message| message.value());

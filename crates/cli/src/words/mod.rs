@@ -1,5 +1,6 @@
-//! Owns the sentences of the shell in the user's language: `say!`, which takes them from `i18n/`. The language
-//! is the process's: English until `run` has asked the locale. It does not know when a sentence is used.
+//! Owns the sentences of the shell in the user's language: `say!`, which takes them from `i18n/`. The
+//! language is the process's: English until `run` has asked the locale. It does not know when a sentence is
+//! used.
 
 pub(crate) mod engine;
 

@@ -145,7 +145,7 @@ fn correlation(input: &Expr) -> Result<Expr> {
     let covariances = covariance(input, 1, None, None)?;
     if covariances.shape()?.is_empty() {
         // Of one variable it is 1, or NaN where the variance is 0 or not finite.
-        return Ok(&covariances / &covariances);
+        return Ok(covariances.div(&covariances));
     }
     let is_complex = covariances.dtype()?.category() == Category::Complex;
     let real = |expr: &Expr| if is_complex { expr.real() } else { expr.clone() };

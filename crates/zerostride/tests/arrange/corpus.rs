@@ -146,9 +146,9 @@ pub(crate) fn difference_but_for(found: &Tensor, wanted: &Value, units: f64) -> 
     let wholes = wanted["values"].as_array().unwrap().iter().flat_map(parts).filter(finite);
     let allowed = units * unit * wholes.fold(0.0, |largest: f64, value| largest.max(value.abs()));
     let same = |(a, b): (&[f64; 2], &Value)| {
-        a.iter().zip(parts(b)).all(|(a, b)| {
-            a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan() || (a - b).abs() < allowed
-        })
+        a.iter()
+            .zip(parts(b))
+            .all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan() || (a - b).abs() < allowed)
     };
     let (ours, theirs) = (values(found), wanted["values"].as_array().unwrap());
     let alike = found.dtype() == dtype

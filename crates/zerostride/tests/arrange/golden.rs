@@ -4,7 +4,8 @@ use serde_json::Value;
 use zerostride::{DType, Dims, Operand, Result, Tensor, dstack, hstack, keepdim, meshgrid, vstack};
 
 use crate::corpus::{
-    cases, difference, difference_but_for, int, ints, is_tensor, items, layouts, number, refusal, sizes, tensor, values,
+    cases, difference, difference_but_for, int, ints, is_tensor, items, layouts, number, refusal, sizes,
+    tensor, values,
 };
 
 /// A value to write: a tensor or a number.
