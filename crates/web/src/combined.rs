@@ -114,10 +114,11 @@ pub(crate) fn einsum(equation: &str, operands: Vec<Operand>) -> Combined {
         return Err(format!("einsum(): the equation has {terms} operands, and {given} were given"));
     }
     let call = format!("einsum(\"{equation}\", {})", names(&operands).join(", "));
-    let mut read: Vec<Vec<Dim>> = Vec::new();
+    let (mut written, mut read): (Vec<Dim>, Vec<Vec<Dim>>) = (Vec::new(), Vec::new());
     let mut distinct: Vec<Operand> = Vec::new();
     for (at, (term, operand)) in terms.iter().zip(operands).enumerate() {
         let dims = dims_of(term, at, operand.shape.len())?;
+        written.extend(&dims);
         let (operand, dims) = diagonals(operand, dims, at)?;
         distinct.push(operand);
         read.push(dims);
@@ -145,7 +146,7 @@ pub(crate) fn einsum(equation: &str, operands: Vec<Operand>) -> Combined {
             output
         }
         None => {
-            let once = |dim: &&Dim| read.iter().flatten().filter(|other| other == dim).count() == 1;
+            let once = |dim: &&Dim| written.iter().filter(|other| other == dim).count() == 1;
             let mut letters: Vec<char> = seen
                 .iter()
                 .filter(once)
@@ -207,8 +208,9 @@ fn diagonals(mut operand: Operand, mut dims: Vec<Dim>, number: usize) -> Result<
         let walk = kept.iter().map(|&dim| (operand.shape[dim], step(dim)));
         let walk: Vec<(Size, Size)> = walk.chain([(size, step(first) + step(second))]).collect();
         let name = operand.name.unwrap_or_default();
+        let places = if dims.len() == 2 { String::new() } else { format!("0, {first}, {second}") };
         operand = Operand {
-            name: Some(format!("{name}.diagonal(0, {first}, {second})")),
+            name: Some(format!("{name}.diagonal({places})")),
             shape: walk.iter().map(|(size, _)| *size).collect(),
             values: operand.values.as_ref().map(|values| gathered(values, &walk)),
             ..operand
