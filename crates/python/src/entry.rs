@@ -217,7 +217,8 @@ unsafe fn enter(
     count: ffi::Py_ssize_t,
     names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    // SAFETY: Python calls on a thread that is attached to it (with a GIL, holds that) until the call returns.
+    // SAFETY: Python calls on a thread that is attached to it, with a GIL one that holds it, until the call
+    // returns.
     let py = unsafe { Python::assume_attached() };
     let answer = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: Python keeps arguments and names alive until the call returns. There is a value for each
