@@ -161,7 +161,12 @@ impl Reader<'_> {
         let number = number.trim();
         let is_finite = |number: Complex64| number.re.is_finite() && number.im.is_finite();
         let is_number = match is_complex(number) {
-            true => number.parse().is_ok_and(is_finite),
+            // `j` alone is a name in Python.
+            true => {
+                let before = number.trim_end_matches('j');
+                before.ends_with(|c: char| c.is_ascii_digit() || c == '.')
+                    && number.parse().is_ok_and(is_finite)
+            }
             false => number.parse::<f64>().is_ok_and(f64::is_finite),
         };
         // Bools stand alone: among numbers, what is meant would be a guess.

@@ -403,7 +403,7 @@ mod tests {
                 zerostride::cat(&elements.iter().collect::<Vec<_>>(), 0).unwrap().reshape(shape).unwrap()
             };
             let (x, y) = (tensor(written[0], &[2, 2]), tensor(written[1], &[2, 2]));
-            let texts = |result: zerostride::Expr| -> Vec<String> {
+            let texts = |result: Expr| -> Vec<String> {
                 let result = result.to_dtype(DType::C128).eval().unwrap();
                 let elements = result.to_vec::<Complex64>().unwrap();
                 elements.into_iter().map(|element| element_text(Scalar::Complex(element))).collect()
