@@ -70,6 +70,8 @@ ROWS = tensor([[3, 1, 3], [1, 2, 1], [3, 1, 3], [-3, 9, -3], [3, 0, 3]])
 GAPS = tensor([[3.0, 1.0, math.nan, 2.0], [math.nan, 5.0, 1.5, math.nan], [math.nan] * 4, [4.0, -math.inf, 0.5, 7.0]], "float32")
 HALF = tensor(0.5, "float32")
 QUARTERS = tensor([0.0, 0.25, 0.5, 0.875, 1.0], "float32")
+COUNTS = tensor([1, 0, 2, 1])
+PARTS = tensor([0.5, 1.0, 2.0, 0.5], "float32")
 TENTHS = tensor([0.1, 0.3, 0.7], "float32")
 INDEXES = [
     (X, [(tensor([0, 2]),), (tensor([[0], [-1]]), tensor([0, 1, 2])), (ALL, tensor([4, 0, 0])), (tensor([[3, 1]]), slice(1, 4))]),
@@ -174,6 +176,15 @@ CALLS = {
         (CUBE, [(ramp(4, 3, 5), [1, 2], [1, 0]), (ramp(4, 3, 5), [1, 1], [1, 0]), (ramp(4, 3, 5), [2, 1], [0, 1]), (ramp(2, 3, 4), [0, 1, 2], [0, 1, 2])]),
         (X.long(), [(X.long(), [0, 1], [0, 1])]), (tensor(3.0, "float32"), [(tensor(4.0, "float32"), [], [])]), (torch.zeros(3, 0), [(torch.zeros(0, 2), [1], [0])]),
     ],
+    "cov": [
+        (numbers(shape=(3, 4)), [(1, None, None), (0, None, None), (4, None, None), (1, COUNTS, None), (1, None, PARTS), (0, None, PARTS), (1, COUNTS, PARTS), (1, COUNTS.int(), PARTS.double()), (5, COUNTS, None)]),
+        (numbers(shape=(3, 4)), [(1, PARTS, None), (1, None, COUNTS), (1, -COUNTS, None), (1, None, -PARTS), (1, COUNTS[:3], None), (1, None, PARTS[:3]), (1, COUNTS[None], None), (1, None, PARTS[None]), (1, 0 * COUNTS, None), (1, MASK[0, :4], None)]),
+        (numbers(shape=(4,)), [(1, None, None), (1, COUNTS, PARTS)]), (tensor(3.0, "float32"), [(1, None, None), (0, None, None)]), (CUBE, [(1, None, None)]), (CUBE, [(1, CUBE, None)]),
+        (torch.zeros(2, 0), [(1, None, None), (1, tensor([]).long(), None)]), (torch.zeros(0, 4), [(1, None, None)]), (numbers(shape=(1, 4)), [(1, None, None)]),
+    ],
+    "corrcoef": [
+        (numbers(shape=(3, 4)), [()]), (numbers("float64", (5, 4)), [()]), (X[:1, :4], [()]), (X[0, :4], [()]), (torch.ones(4), [()]), (torch.ones(2, 4), [()]), (tensor(3.0, "float32"), [()]), (CUBE, [()]), (torch.zeros(2, 0), [()]),
+    ],
     "arange": [([], [(0, 5, 1, "float64"), (0, 5, 1, "uint8"), (0.5, 5, 1, "int32"), (-2.5, 3, 1, "int64"), (0, 1, 0.25, "float16"), (1, 2, 0.3, "float16"), (0, 3, 0.3, "float64"), (0, 3, 0.3, "float32"), (1, 10, 2.7, "int32"), (10, 1, -3, "int8"), (True, 5, 1, "int64"), (0, 5, 1, "complex64"), (0, 5, 1, "bool"), (0, 5, -1, "int64"), (0, 5, 0, "int64"), (5, 5, 1, "int64"), (2**62, 2**62 + 5, 2, "int64")])],
     "linspace": [([], [(0, 10, 5, "int32"), (0, 1, 4, "float64"), (0, 1, 4, "complex64"), (0, 1 + 1j, 4, "complex64"), (3 + 1j, 1, 3, "complex128"), (0, 1, 0, "float32"), (0, 1, 1, "float64"), (0, 1, 7, "float16"), (-3.5, 9, 6, "int64"), (0, 300, 4, "uint8"), (1, 2, 3, "bool"), (1, 2, 11, "float32"), (5, -5, 6, "bfloat16")])],
 }  # fmt: skip
@@ -232,6 +243,8 @@ def call(name, operand, arguments):
         return torch.linalg.vecdot(operand, arguments[0], dim=arguments[1])
     if name == "tensordot":
         return torch.tensordot(operand, arguments[0], dims=arguments[1:])
+    if name == "cov":
+        return torch.cov(operand, correction=arguments[0], fweights=arguments[1], aweights=arguments[2])
     if name in ("quantile", "nanquantile"):
         return getattr(torch, name)(operand, *arguments[:3], interpolation=arguments[3])
     if name == "meshgrid":
@@ -282,6 +295,10 @@ def main():
         for name, *arguments in SCANS:
             recorder.ask(name, operand, *arguments)
         recorder.ask("searchsorted", ordered, operand, False)
+        variables = numbers(dtype, (3, 4))
+        for weights in ((None, None), (COUNTS, None), (None, PARTS)):
+            recorder.ask("cov", variables, 1, *weights)
+        recorder.ask("corrcoef", variables)
         for accumulate in (False, True):
             items = [tensor([[1, 1, 1], [0, 3, 1]]), tensor([2, 2, 0])]
             recorder.ask("index_put_", operand, items, operand[1:3, :3], accumulate)

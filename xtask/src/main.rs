@@ -31,6 +31,7 @@ cargo xtask COMMAND
                     which takes some minutes
   test              all checks: format, lints, tests, documentation and its site, repository rules
   test --python     the tests of the Python package alone, in a virtual environment of their own
+  test --free-threaded  those tests in a free-threaded Python (python3.14t or later), with the GIL off
   test --sdist      those tests on the package built from its source distribution, which takes minutes
   test --web        the tests of the page alone, in Chromium
   test --aarch64    the tests of the kernels and the engine on aarch64, under an emulator elsewhere
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["test", "--python"] => python::test(false),
         ["test", "--sdist"] => python::test(true),
+        ["test", "--free-threaded"] => python::test_free_threaded(),
         ["test", "--web"] => web::test(),
         ["test", "--aarch64"] => aarch64::run(),
         ["sanitize", ref filter @ ..] => sanitize::address(filter),

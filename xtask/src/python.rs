@@ -2,7 +2,7 @@
 //! it. It does not know what they test.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{Outcome, root, run};
@@ -11,6 +11,10 @@ use crate::{Outcome, root, run};
 const OLDEST: (u32, u32) = (3, 11);
 
 const PACKAGE: &str = "./crates/python";
+
+/// Free-threaded Pythons that PyO3 supports. They have no stable ABI before 3.15, so that the package is
+/// compiled for each version: PyO3 leaves out its feature `abi3-py311` by itself.
+const FREE_THREADED: [&str; 2] = ["python3.14t", "python3.15t"];
 
 /// Installs the package and runs its tests. If there is no Python that is new enough, reports that and tests
 /// nothing.
@@ -25,37 +29,64 @@ pub(crate) fn test(of_source_distribution: bool) -> Outcome {
         );
         return Ok(());
     };
-    if !own().exists() {
-        run(Command::new(python).args(["-m", "venv"]).arg(environment()))?;
+    let own = environment(python, ENVIRONMENT)?;
+    let package = if of_source_distribution { source_distribution(&own)? } else { PACKAGE.to_owned() };
+    install(&own, &package, if of_source_distribution { "--profile=release" } else { "--profile=dev" })?;
+    run(Command::new(own).args(PYTEST))
+}
+
+/// The tests of the package in a free-threaded Python, with the GIL off.
+pub(crate) fn test_free_threaded() -> Outcome {
+    let is_there = |name: &&str| Command::new(name).arg("--version").output().is_ok();
+    let python = FREE_THREADED.into_iter().find(is_there);
+    let python = python.ok_or_else(|| format!("there is none of {}", FREE_THREADED.join(", ")))?;
+    let own = environment(python, "python-tests-free-threaded")?;
+    install(&own, PACKAGE, "--profile=dev")?;
+    // Another package that is imported beside ours must not bring the GIL back.
+    run(Command::new(own).args(PYTEST).env("PYTHON_GIL", "0"))
+}
+
+/// The virtual environment of the tests.
+const ENVIRONMENT: &str = "python-tests";
+
+const PYTEST: [&str; 4] = ["-m", "pytest", "--quiet", "crates/python"];
+
+/// Makes a virtual environment unless it is there, and returns its Python.
+fn environment(python: &str, name: &str) -> Result<PathBuf, String> {
+    let own = python_of(name);
+    if !own.exists() {
+        run(Command::new(python).args(["-m", "venv"]).arg(target().join(name)))?;
     }
-    let package = if of_source_distribution { source_distribution()? } else { PACKAGE.to_owned() };
+    Ok(own)
+}
+
+fn install(python: &Path, package: &str, profile: &str) -> Outcome {
     // pip would not install the package again over the same version.
-    pip(&["uninstall", "--yes", "zerostride"])?;
-    let profile = if of_source_distribution { "--profile=release" } else { "--profile=dev" };
-    run(pip_command(&["install", &format!("{package}[test]")]).env("MATURIN_PEP517_ARGS", profile))?;
-    run(Command::new(own()).args(["-m", "pytest", "--quiet", "crates/python"]))
+    pip(python, &["uninstall", "--yes", "zerostride"])?;
+    let mut install = pip_command(python, &["install", &format!("{package}[test]")]);
+    run(install.env("MATURIN_PEP517_ARGS", profile))
 }
 
 /// Makes the package's source distribution and returns its path.
-fn source_distribution() -> Result<String, String> {
+fn source_distribution(python: &Path) -> Result<String, String> {
     let folder = target().join("sdist");
     let failed = |error| format!("{}: {error}", folder.display());
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(failed)?;
     }
-    pip(&["install", "build"])?;
-    run(Command::new(own()).args(["-m", "build", "--sdist", PACKAGE, "--outdir"]).arg(&folder))?;
+    pip(python, &["install", "build"])?;
+    run(Command::new(python).args(["-m", "build", "--sdist", PACKAGE, "--outdir"]).arg(&folder))?;
     let made = fs::read_dir(&folder).map_err(failed)?.next();
     let made = made.ok_or_else(|| format!("{}: nothing was made", folder.display()))?;
     Ok(made.map_err(failed)?.path().display().to_string())
 }
 
-fn pip(arguments: &[&str]) -> Outcome {
-    run(&mut pip_command(arguments))
+fn pip(python: &Path, arguments: &[&str]) -> Outcome {
+    run(&mut pip_command(python, arguments))
 }
 
-fn pip_command(arguments: &[&str]) -> Command {
-    let mut pip = Command::new(own());
+fn pip_command(python: &Path, arguments: &[&str]) -> Command {
+    let mut pip = Command::new(python);
     pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]).args(arguments);
     pip
 }
@@ -69,14 +100,13 @@ pub(crate) fn python() -> Option<&'static str> {
     ["python3", "python", "python3.13", "python3.12", "python3.11"].into_iter().find(is_new)
 }
 
-/// The virtual environment of the tests.
-fn environment() -> PathBuf {
-    target().join("python-tests")
+/// The Python of the tests' virtual environment.
+pub(crate) fn own() -> PathBuf {
+    python_of(ENVIRONMENT)
 }
 
-/// Its Python.
-pub(crate) fn own() -> PathBuf {
-    environment().join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
+fn python_of(environment: &str) -> PathBuf {
+    target().join(environment).join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
 }
 
 /// Where Cargo builds.

@@ -62,7 +62,9 @@ const INFO_EXAMPLES: &str = "\
 Examples:
   zs info photo.npy
   zs info weights.npz model.safetensors
+  zs info table.csv
   zs info climate.zarr --json
+  cat x.npy | zs info -
 ";
 
 /// PyTorch's broadcasting in the shell: explain shapes, compute with arrays in files.
@@ -84,7 +86,7 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Compute an expression of arrays.
     Eval(EvalArgs),
-    /// List the arrays in files, from their headers alone.
+    /// List the arrays in files: names, dtypes, shapes, bytes.
     Info(InfoArgs),
     /// Print a script that completes commands in a shell.
     Completions(CompletionsArgs),
@@ -234,8 +236,8 @@ pub(crate) enum ZarrFormat {
 #[derive(Debug, Args)]
 #[command(before_help = INFO_EXAMPLES, after_help = EXIT_STATUS, help_template = TEMPLATE)]
 pub(crate) struct InfoArgs {
-    /// Files: .npy, .npz, .safetensors, and Zarr stores. Without any, what computes here: the instruction
-    /// set, whether formulas become machine code, the threads.
+    /// Files: .npy, .npz, .safetensors, .csv, Zarr stores, or - for standard input (npy, npz or CSV). Without
+    /// any, what computes here: the instruction set, whether formulas become machine code, the threads.
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Print a line of JSON.

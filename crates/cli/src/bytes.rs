@@ -1,6 +1,8 @@
 //! Owns the text form of amounts of memory, such as `512 MiB`: parsing options and printing messages. It does
 //! not know what is measured.
 
+use crate::words::say;
+
 /// Names of units and their bytes, the larger ones first.
 const UNITS: [(&str, f64); 4] = [
     ("TiB", 1024.0 * 1024.0 * 1024.0 * 1024.0),
@@ -13,20 +15,24 @@ const UNITS: [(&str, f64); 4] = [
 pub(crate) fn show(bytes: u64) -> String {
     match UNITS.iter().find(|(_, unit)| bytes as f64 >= *unit) {
         Some((name, unit)) => format!("{:.1} {name}", bytes as f64 / unit),
-        None if bytes == 1 => "1 byte".to_owned(),
-        None => format!("{bytes} bytes"),
+        None => whole(bytes),
     }
+}
+
+/// As in `17 bytes`.
+fn whole(bytes: u64) -> String {
+    say!("bytes", count = zerostride_explain::count(bytes.into()), shown = bytes.to_string())
 }
 
 /// Two different amounts, with so many digits that their texts differ.
 pub(crate) fn show_apart(amounts: [u64; 2]) -> [String; 2] {
     let shown = amounts.map(show);
-    if shown[0] == shown[1] { amounts.map(|bytes| format!("{bytes} bytes")) } else { shown }
+    if shown[0] == shown[1] { amounts.map(whole) } else { shown }
 }
 
 /// Reads `512`, `512MiB`, `1.5 GiB`, `2GB`, `2G`; the units of two letters are powers of 1000.
 pub(crate) fn read(text: &str) -> Result<u64, String> {
-    let advice = || "write a number of bytes, or a unit as in 512MiB or 1.5GB".to_owned();
+    let advice = || say!("amount-is-written");
     let text = text.trim();
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let number: f64 = text[..split].parse().map_err(|_| advice())?;

@@ -9,6 +9,7 @@ use zerostride_explain::Explanation;
 
 use crate::expr::{Problem, Span};
 use crate::interrupt;
+use crate::words::{engine, say};
 
 /// Why a command failed.
 pub(crate) enum Failure {
@@ -25,7 +26,7 @@ pub(crate) type Result<T = (), E = Failure> = std::result::Result<T, E>;
 pub(crate) struct Report {
     /// The exit status.
     pub(crate) status: Status,
-    /// The first line; for an error of the engine, PyTorch's message.
+    /// The first line, in the user's language.
     pub(crate) message: String,
     /// The text that the mistake is in.
     pub(crate) excerpt: Option<Excerpt>,
@@ -77,7 +78,7 @@ impl Report {
             Error::Interrupted => Status::Interrupted,
             _ => Status::Mismatch,
         };
-        Report::new(status, error.to_string())
+        Report::new(status, engine::of(error))
     }
 
     #[must_use]
@@ -109,7 +110,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
-            _ => Report::usage(format!("cannot write the output: {error}")).into(),
+            _ => Report::usage(say!("output-unwritable", error = engine::of_system(&error))).into(),
         }
     }
 }

@@ -4,12 +4,13 @@
 use std::io::{Cursor, Read, stdin};
 use std::path::Path;
 
-use zerostride::io::{self, Container, Format};
+use zerostride::io::{self, Container, Format, Printable};
 use zerostride::{DType, Tensor};
 
 use crate::evaluate::Budget;
-use crate::failure::{Report, Result};
+use crate::failure::Result;
 use crate::table;
+use crate::words::{engine, say};
 
 /// The argument and the output that are standard input and output.
 pub(crate) const STANDARD: &str = "-";
@@ -36,24 +37,44 @@ pub(crate) fn is_standard_input(text: &str) -> bool {
     table_of(text).is_some_and(|(file, _)| file == STANDARD)
 }
 
+/// What messages call a file.
+pub(crate) fn shown(file: &str) -> String {
+    if file == STANDARD { say!("standard-input") } else { Printable(file).to_string() }
+}
+
+/// The bytes of a file, or of standard input.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn bytes_of(file: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = match file {
+        STANDARD => stdin().lock().read_to_end(&mut bytes).map(|_| bytes),
+        file => std::fs::read(file),
+    };
+    read.map_err(|error| {
+        let problem = say!("cannot-read-it", error = engine::of_system(&error));
+        table::in_file(&shown(file), problem).into()
+    })
+}
+
+/// The format that bytes begin as; a table begins as none.
+pub(crate) fn format_of(bytes: &[u8]) -> Option<Format> {
+    MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, format)| *format)
+}
+
 /// The array of a table, or of standard input; `None` if the argument names another file.
 pub(crate) fn read_whole(text: &str, budget: &Budget) -> Result<Option<Tensor>> {
     let Some((file, column)) = table_of(text) else { return Ok(None) };
-    let mut bytes = Vec::new();
-    let found = match file {
-        STANDARD => stdin().lock().read_to_end(&mut bytes).map(drop),
-        file => std::fs::read(file).map(|content| bytes = content),
-    };
-    let name = if file == STANDARD { "standard input" } else { file };
-    found.map_err(|error| Report::usage(format!("{name}: cannot read it: {error}")))?;
+    let (name, bytes) = (shown(file), bytes_of(file)?);
     budget.note_read(bytes.len() as u64);
-    let Some(&(_, format)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)) else {
-        return table::read(&bytes, name, column, budget).map(Some);
+    let Some(format) = format_of(&bytes) else {
+        return table::read(&bytes, &name, column, budget).map(Some);
     };
     let mut container = Container::new(Cursor::new(bytes), format)?;
     let index = container.find(column)?;
     let entry = &container.entries()[index];
-    budget.take(entry.bytes()).map_err(|message| Report::usage(format!("{name}: {message}")))?;
+    budget.take(entry.bytes()).map_err(|message| table::in_file(&name, message))?;
     Ok(Some(container.read(index)?))
 }
 

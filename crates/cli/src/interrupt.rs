@@ -10,6 +10,7 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
+use crate::words::say;
 #[cfg(unix)]
 use signal_hook::consts::SIGHUP;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -88,7 +89,7 @@ fn end_in_time(ended: &Receiver<()>) {
     let goes_on = |time| ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
     while goes_on(PERIOD) {
         if has_come() && goes_on(PATIENCE) {
-            let _ = writeln!(stderr(), "error: {}", zerostride::Error::Interrupted);
+            let _ = writeln!(stderr(), "{}", say!("interrupted"));
             io::exit_without_unfinished(status().into());
         }
     }

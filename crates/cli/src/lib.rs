@@ -13,6 +13,7 @@ mod evaluate;
 pub mod expr;
 mod failure;
 mod file_text;
+mod help_text;
 mod interrupt;
 mod policy;
 mod report;
@@ -21,18 +22,19 @@ mod table;
 mod terminal;
 mod threads;
 mod value_text;
+mod words;
 
+use std::env;
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use args::{Cli, Command};
+use args::Command;
 use failure::Failure;
 
 /// Runs the program on the process's arguments and returns its exit status.
 pub fn run() -> ExitCode {
     zerostride::stream::save_addresses();
-    let done = match Cli::try_parse() {
+    words::speak(terminal::lang_of_locale());
+    let done = match help_text::parse(env::args_os()) {
         Err(answer) => command::answer(&answer),
         Ok(cli) => {
             terminal::set_color(cli.color);

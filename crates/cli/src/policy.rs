@@ -1,15 +1,16 @@
 //! Owns `--policy` of `zs eval`: its rules, and the reports about the expression's text that objections
 //! become. It does not know what a broadcast is, which the engine decides.
 
-use zerostride::Op;
 use zerostride::policy::{self, Action, Class, Objection, Policy};
+use zerostride::{Error, Op};
 use zerostride_explain::{Explanation, Operand, Options};
 
 use crate::bytes;
 use crate::evaluate::operand_name;
 use crate::expr::{Ast, Kind, Node, NodeId, Span, parse};
-use crate::failure::{Report, Status};
+use crate::failure::Report;
 use crate::report;
+use crate::words::{engine, say};
 
 /// The file name under which a node of the expression appears to the engine as a caller; its line is the
 /// node's position.
@@ -26,13 +27,16 @@ pub(crate) enum Rule {
 
 /// Parses `mutual_stretch=error` or `max_bytes=2GiB`.
 pub(crate) fn read(text: &str) -> Result<Rule, String> {
-    let (rule, action) =
-        text.split_once('=').ok_or("a rule is written as in mutual_stretch=error or max_bytes=2GiB")?;
+    let (rule, action) = text.split_once('=').ok_or_else(|| say!("rule-is-written"))?;
     match rule {
         "max_bytes" => bytes::read(action).map(Rule::MaxBytes),
         _ => {
-            let class = rule.parse().map_err(|error| format!("{error}; and there is max_bytes"))?;
-            let action = action.parse().map_err(|error: policy::UnknownAction| error.to_string())?;
+            let class = rule.parse().map_err(|_: policy::UnknownClass| {
+                let [names @ .., last] = Class::ALL.map(|class| class.name());
+                let names = say!("and", first = names.join(", "), last = last);
+                say!("policy-classes", names = names)
+            })?;
+            let action = action.parse().map_err(|_: policy::UnknownAction| say!("policy-actions"))?;
             Ok(Rule::Class(class, action))
         }
     }
@@ -57,9 +61,9 @@ pub(crate) fn in_name_of<R>(place: usize, work: impl FnOnce() -> R) -> R {
 pub(crate) fn draw_warnings(source: &str) {
     let source = source.to_owned();
     policy::set_hook(move |objection| {
-        let mut report = Report { message: objection.to_string(), ..report(objection, &source) };
+        let mut report = Report { message: engine::objection(objection), ..report(objection, &source) };
         for repair in report.explanation.take().iter().flat_map(Explanation::alternatives) {
-            report = report.help(format!("to combine them element by element: {}", repair.call));
+            report = report.help(say!("element-by-element", call = &*repair.call));
         }
         // If standard error is closed, no warning can be shown.
         let _ = report::draw_warning(&report, &mut anstream::stderr().lock());
@@ -68,7 +72,7 @@ pub(crate) fn draw_warnings(source: &str) {
 
 /// An objection as a report about the expression's text.
 pub(crate) fn report(objection: &Objection, source: &str) -> Report {
-    let report = Report::new(Status::Mismatch, format!("the policy refuses {objection}"));
+    let report = Report::of_engine(&Error::Policy(Box::new(objection.clone())));
     let caller = &objection.record.caller;
     // The text has been parsed before, so this succeeds.
     let Some(ast) = parse(source).ok().filter(|_| caller.file() == NODE) else { return report };

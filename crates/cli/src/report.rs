@@ -9,6 +9,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use crate::expr::Span;
 use crate::failure::{Excerpt, Report, Status};
 use crate::terminal;
+use crate::words::say;
 
 /// Bytes of a text that are shown before and after a mistake, and of the mistake itself.
 const AROUND: usize = 60;
@@ -18,13 +19,15 @@ const LONGEST_NAME: usize = 80;
 
 /// Draws a failure.
 pub(crate) fn draw(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let level = if report.status == Status::Unknown { Level::NOTE } else { Level::ERROR };
-    draw_as(&level, report, out)
+    match report.status {
+        Status::Unknown => draw_as(&Level::NOTE.with_name(say!("note")), report, out),
+        _ => draw_as(&Level::ERROR.with_name(say!("error")), report, out),
+    }
 }
 
 /// Draws a warning.
 pub(crate) fn draw_warning(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    draw_as(&Level::WARNING, report, out)
+    draw_as(&Level::WARNING.with_name(say!("warning")), report, out)
 }
 
 fn draw_as(level: &Level<'_>, report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -36,7 +39,8 @@ fn draw_as(level: &Level<'_>, report: &Report, out: &mut dyn Write) -> io::Resul
         let annotation = AnnotationKind::Primary.span(span.start..span.end);
         primary = primary.element(Snippet::source(text).line_numbering(false).annotation(annotation));
     }
-    let help = help.iter().map(|help| Group::with_title(Level::HELP.secondary_title(help)));
+    let help =
+        help.iter().map(|help| Group::with_title(Level::HELP.with_name(say!("help")).secondary_title(help)));
     let groups: Vec<Group<'_>> = std::iter::once(primary).chain(help).collect();
     let renderer = Renderer::styled().decor_style(DecorStyle::Ascii).term_width(terminal::width());
     // The renderer joins groups by a line, which only an excerpt can start.

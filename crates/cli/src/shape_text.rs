@@ -4,6 +4,7 @@
 
 use crate::expr::{Problem, Span};
 use crate::file_text::names_file;
+use crate::words::say;
 
 /// A parsed SHAPE argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,17 +63,15 @@ fn is_values(text: &str) -> bool {
 
 fn sizes(text: &str) -> Result<Sizes, Problem> {
     let all = Span::from(0..text.len());
-    let help = "a shape is written as 5,1,4,1 or (5, 1, 4, 1), and () has no dimensions; values nest or have a dtype, \
-                as [[1, 2]] and 5:i64";
+    let help = || say!("shape-is-written");
     let trimmed = text.trim();
     let brackets = [('(', ')'), ('[', ']')].into_iter().find(|(open, _)| trimmed.starts_with(*open));
     let inner = match brackets {
         Some((open, close)) => match trimmed[1..].strip_suffix(close) {
             Some(inner) => inner,
             None => {
-                return Err(
-                    Problem::new(format!("this `{open}` is never closed by a `{close}`"), all).help(help)
-                );
+                let message = say!("never-closed-by", open = open.to_string(), close = close.to_string());
+                return Err(Problem::new(message, all).help(help()));
             }
         },
         None => trimmed,
@@ -80,7 +79,7 @@ fn sizes(text: &str) -> Result<Sizes, Problem> {
     if inner.trim().is_empty() {
         return match brackets {
             Some(_) => Ok(Sizes::Given(Vec::new())),
-            None => Err(Problem::new("the shape is empty", all).help(help)),
+            None => Err(Problem::new(say!("empty-shape"), all).help(help())),
         };
     }
     let inner = inner.trim_end();
@@ -96,7 +95,7 @@ fn sizes(text: &str) -> Result<Sizes, Problem> {
         if is_name(size) && !PYTHONS.contains(&size) {
             has_names = true;
         } else {
-            sizes.push(self::size(size).map_err(|message| Problem::new(message, span).help(help))?);
+            sizes.push(self::size(size).map_err(|message| Problem::new(message, span).help(help()))?);
         }
         start += piece.len() + 1;
     }
@@ -110,16 +109,14 @@ fn size(text: &str) -> Result<usize, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse::<usize>() {
         Ok(size) if digits => Ok(size),
-        Err(_) if digits => Err("this size is too large for any tensor".to_owned()),
-        _ if text.is_empty() => Err("a size is missing here".to_owned()),
-        _ if text.starts_with('-') => Err("a size cannot be negative".to_owned()),
-        _ if text.starts_with(['[', '(']) || text.ends_with([']', ')']) => {
-            Err("sizes do not nest".to_owned())
-        }
+        Err(_) if digits => Err(say!("size-too-large")),
+        _ if text.is_empty() => Err(say!("size-missing")),
+        _ if text.starts_with('-') => Err(say!("size-negative")),
+        _ if text.starts_with(['[', '(']) || text.ends_with([']', ')']) => Err(say!("sizes-do-not-nest")),
         _ if text.split_ascii_whitespace().all(|word| word.bytes().all(|byte| byte.is_ascii_digit())) => {
-            Err("sizes are separated by commas".to_owned())
+            Err(say!("sizes-and-commas"))
         }
-        _ => Err("a size is a whole number".to_owned()),
+        _ => Err(say!("size-is-whole")),
     }
 }
 

@@ -3,15 +3,65 @@
 
 use std::io::{self, Write};
 
-use csv::{ReaderBuilder, StringRecord, Trim};
+use csv::{Reader, ReaderBuilder, StringRecord, Trim};
 use zerostride::{DType, Tensor};
 
 use crate::elements::{TABLE, exact};
 use crate::evaluate::Budget;
 use crate::failure::{Failure, Report, Result};
+use crate::words::say;
 
 /// The characters between cells; the one that the first line has most of is taken.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
+
+/// The records of a table, one by one.
+struct Rows<'a> {
+    reader: Reader<&'a [u8]>,
+    record: StringRecord,
+    /// The line of names, if there is one.
+    names: Option<Vec<String>>,
+    /// How many records follow it, so far.
+    count: usize,
+}
+
+impl<'a> Rows<'a> {
+    fn new(text: &'a [u8]) -> Rows<'a> {
+        let first = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let count = |separator: u8| first.iter().filter(|&&byte| byte == separator).count();
+        let separator = SEPARATORS.into_iter().rev().max_by_key(|&separator| count(separator));
+        let mut builder = ReaderBuilder::new();
+        builder.has_headers(false).trim(Trim::All).delimiter(separator.unwrap_or(b','));
+        Rows { reader: builder.from_reader(text), record: StringRecord::new(), names: None, count: 0 }
+    }
+
+    /// Goes to the next record.
+    ///
+    /// # Errors
+    /// It has not as many cells as the first, or is no text.
+    fn next(&mut self) -> Result<bool, String> {
+        while self.reader.read_record(&mut self.record).map_err(|error| error.to_string())? {
+            let is_first = self.count == 0 && self.names.is_none();
+            if is_first && self.record.iter().any(|cell| number(cell).is_none()) {
+                self.names = Some(self.record.iter().map(str::to_owned).collect());
+                continue;
+            }
+            self.count += 1;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// The refusal of a cell of the record.
+    fn no_number(&self, place: usize) -> String {
+        let line = self.record.position().map_or(0, csv::Position::line);
+        let name = self.names.as_ref().and_then(|names| names.get(place));
+        let column = match name {
+            Some(name) => say!("column-named", name = &**name),
+            None => say!("column-numbered", number = place + 1),
+        };
+        say!("no-number-in", line = line, column = column, cell = &self.record[place])
+    }
+}
 
 /// Reads a table: i64 if all cells are whole numbers, else f64; an empty cell is NaN. With a name, only the
 /// column of that name.
@@ -19,55 +69,86 @@ const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 /// # Errors
 /// Lines of different lengths; a cell that is no number; no column of that name; too little memory.
 pub(crate) fn read(text: &[u8], file: &str, column: Option<&str>, budget: &Budget) -> Result<Tensor> {
-    let refused = |message: String| Failure::from(Report::usage(format!("{file}: {message}")));
-    let first = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    let count = |separator: u8| first.iter().filter(|&&byte| byte == separator).count();
-    let separator = SEPARATORS.into_iter().rev().max_by_key(|&separator| count(separator));
-    let mut reader = ReaderBuilder::new()
-        .has_headers(false)
-        .trim(Trim::All)
-        .delimiter(separator.unwrap_or(b','))
-        .from_reader(text);
-    let mut record = StringRecord::new();
+    let refused = |message: String| Failure::from(in_file(file, message));
+    let mut rows = Rows::new(text);
     let (mut wide, mut whole): (Vec<f64>, Option<Vec<i64>>) = (Vec::new(), Some(Vec::new()));
-    let (mut names, mut rows, mut width): (Option<Vec<String>>, usize, usize) = (None, 0, 0);
-    while reader.read_record(&mut record).map_err(|error| refused(error.to_string()))? {
-        let is_first = rows == 0 && names.is_none();
-        if is_first && record.iter().any(|cell| number(cell).is_none()) {
-            names = Some(record.iter().map(str::to_owned).collect());
-            continue;
-        }
-        let line = record.position().map_or(0, csv::Position::line);
-        let place = column.map(|name| place(name, names.as_deref())).transpose().map_err(refused)?;
+    let mut width = 0;
+    while rows.next().map_err(refused)? {
+        let place = column.map(|name| place(name, rows.names.as_deref())).transpose().map_err(refused)?;
         let before = wide.len();
-        for (number, cell) in record.iter().enumerate() {
-            if place.is_some_and(|place| place != number) {
+        for (at, cell) in rows.record.iter().enumerate() {
+            if place.is_some_and(|place| place != at) {
                 continue;
             }
-            let value = self::number(cell).ok_or_else(|| {
-                let of = names.as_ref().and_then(|names| names.get(number));
-                let of =
-                    of.map_or_else(|| format!("column {}", number + 1), |name| format!("column `{name}`"));
-                refused(format!("line {line}, {of}: `{cell}` is not a number"))
-            })?;
-            wide.push(value);
+            wide.push(number(cell).ok_or_else(|| refused(rows.no_number(at)))?);
             whole = whole.and_then(|mut whole| {
                 whole.push(cell.parse().ok()?);
                 Some(whole)
             });
         }
-        (width, rows) = (wide.len() - before, rows + 1);
+        width = wide.len() - before;
     }
-    if let (Some(name), 0) = (column, rows) {
-        place(name, names.as_deref()).map_err(refused)?;
+    if let (Some(name), 0) = (column, rows.count) {
+        place(name, rows.names.as_deref()).map_err(refused)?;
     }
     let dtype = if whole.is_some() { DType::I64 } else { DType::F64 };
-    let shape = if column.is_some() { vec![rows] } else { vec![rows, width] };
+    let shape = if column.is_some() { vec![rows.count] } else { vec![rows.count, width] };
     budget.take_tensor(&shape, dtype).map_err(refused)?;
     Ok(match whole {
         Some(whole) => Tensor::from_vec(whole, &shape)?,
         None => Tensor::from_vec(wide, &shape)?,
     })
+}
+
+/// What a table holds: the whole of it, and its columns if these have names.
+pub(crate) struct Content {
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    /// `None` where a column is no numbers.
+    pub(crate) whole: Option<DType>,
+    pub(crate) named: Vec<Column>,
+}
+
+/// A column with a name.
+pub(crate) struct Column {
+    pub(crate) name: String,
+    /// The dtype that it is read in, or why it is not.
+    pub(crate) dtype: Result<DType, String>,
+}
+
+/// Looks through a table without keeping its elements.
+///
+/// # Errors
+/// Lines of different lengths, or no text.
+pub(crate) fn look(text: &[u8]) -> Result<Content, String> {
+    let mut rows = Rows::new(text);
+    let mut columns: Vec<Result<DType, String>> = Vec::new();
+    while rows.next()? {
+        columns.resize(rows.record.len(), Ok(DType::I64));
+        for (at, cell) in rows.record.iter().enumerate() {
+            if columns[at].is_ok() {
+                columns[at] = match (number(cell), cell.parse::<i64>()) {
+                    (None, _) => Err(rows.no_number(at)),
+                    (_, Ok(_)) => continue,
+                    (_, Err(_)) => Ok(DType::F64),
+                };
+            }
+        }
+    }
+    if let Some(names) = &rows.names {
+        columns.resize(names.len(), Ok(DType::I64));
+    }
+    let is_wide = |column: &Result<DType, String>| column.as_ref() == Ok(&DType::F64);
+    let dtype = if columns.iter().any(is_wide) { DType::F64 } else { DType::I64 };
+    let (count, whole) = (columns.len(), columns.iter().all(Result::is_ok).then_some(dtype));
+    let named = rows.names.into_iter().flatten().zip(columns);
+    let named = named.map(|(name, dtype)| Column { name, dtype }).collect();
+    Ok(Content { rows: rows.count, columns: count, whole, named })
+}
+
+/// A problem of a table.
+pub(crate) fn in_file(file: &str, problem: String) -> Report {
+    Report::usage(say!("in-file", file = file, problem = problem))
 }
 
 /// A cell as a number; an empty one is NaN.
@@ -77,12 +158,12 @@ fn number(cell: &str) -> Option<f64> {
 
 /// The place of a column.
 fn place(name: &str, names: Option<&[String]>) -> Result<usize, String> {
-    let names = names.ok_or_else(|| format!("there is no column `{name}`: no line of names comes first"))?;
+    let names = names.ok_or_else(|| say!("no-column-without-names", name = name))?;
     let known = || names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     names
         .iter()
         .position(|known| known == name)
-        .ok_or_else(|| format!("there is no column `{name}`; there are {}", known()))
+        .ok_or_else(|| say!("no-column", name = name, names = known()))
 }
 
 /// Writes a tensor of at most two dimensions, a line for each row.
@@ -103,8 +184,8 @@ pub(crate) fn write(tensor: &Tensor, out: &mut dyn Write) -> Result {
 pub(crate) fn check(shape: &[usize]) -> Result {
     match shape.len() {
         0..=2 => Ok(()),
-        ndim => Err(Report::usage(format!("a table has at most two dimensions, and the result has {ndim}"))
-            .help("write .npy, or reshape it, as in x.flatten(1)")
+        ndim => Err(Report::usage(say!("table-has-two-dims", ndim = ndim))
+            .help(say!("write-npy-or-reshape"))
             .into()),
     }
 }
@@ -135,6 +216,23 @@ mod tests {
             assert_eq!(tensor.shape(), shape, "{text}");
             assert_eq!(format!("[{}]", exact(&tensor, &crate::elements::JSON).unwrap().join(",")), expected);
         }
+    }
+
+    #[test]
+    fn a_look_finds_what_is_read() {
+        for text in ["1,2\n3,4\n", "a,b\n1,2\n3,4.5", "a;b\r\n1; 2.5\r\n3;\r\n", "", "a,b\n"] {
+            let content = look(text.as_bytes()).unwrap();
+            let tensor = read(text, None).unwrap();
+            assert_eq!((content.whole, content.rows), (Some(tensor.dtype()), tensor.shape()[0]), "{text}");
+            for Column { name, dtype } in content.named {
+                let column = read(text, Some(&name)).unwrap();
+                assert_eq!((dtype.unwrap(), content.rows), (column.dtype(), column.numel()), "{text}");
+            }
+        }
+        let content = look(b"a,b\n1,x\n2,y\n").unwrap();
+        assert_eq!((content.whole, content.columns), (None, 2));
+        assert_eq!(content.named[1].dtype, Err("line 2, column `b`: `x` is not a number".to_owned()));
+        assert!(look(b"1,2\n3\n").is_err());
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::io::StdoutLock;
 use anstream::{AutoStream, ColorChoice};
 use zerostride_explain::{Lang, Page};
 
+use crate::words;
+
 /// The columns if there is no terminal.
 const DEFAULT_WIDTH: usize = 80;
 /// The most columns: longer lines are hard to read.
@@ -35,11 +37,11 @@ pub(crate) fn width() -> usize {
 /// The page that explanations are laid out for. It always has styles, which the streams remove if necessary.
 pub(crate) fn page() -> Page {
     let unicode = locale(["LC_ALL", "LC_CTYPE", "LANG"]).is_none_or(|locale| has_unicode(&locale));
-    Page { width: width(), unicode, colour: true, lang: lang() }
+    Page { width: width(), unicode, colour: true, lang: words::lang() }
 }
 
 /// The language of the locale, or English.
-pub(crate) fn lang() -> Lang {
+pub(crate) fn lang_of_locale() -> Lang {
     let locale = locale(["LC_ALL", "LC_MESSAGES", "LANG"]);
     locale.and_then(|locale| Lang::of_locale(&locale)).unwrap_or_default()
 }

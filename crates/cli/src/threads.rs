@@ -5,6 +5,7 @@
 use std::num::NonZeroUsize;
 
 use crate::failure::{Report, Result};
+use crate::words::say;
 
 /// More than any machine has processors: a larger number is a typing error.
 const MOST: usize = 1024;
@@ -16,19 +17,19 @@ const USED: usize = 65;
 /// Reads a number of threads.
 pub(crate) fn read(text: &str) -> Result<NonZeroUsize, String> {
     let number = text.parse().ok().filter(|threads: &NonZeroUsize| threads.get() <= MOST);
-    number.ok_or_else(|| format!("write a number from 1 to {MOST}"))
+    number.ok_or_else(|| say!("number-of-threads", most = MOST))
 }
 
 /// Starts as many threads as `--threads` says, if it is given.
 pub(crate) fn start(asked: Option<NonZeroUsize>) -> Result {
-    zerostride::check_environment().map_err(|error| {
-        Report::usage(error.to_string()).help("set the variable to something else, or to nothing")
-    })?;
+    zerostride::check_environment()
+        .map_err(|error| Report::usage(error.to_string()).help(say!("set-the-variable")))?;
     let Some(threads) = asked else { return Ok(()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get().min(USED));
     pool.build_global().map_err(|error| {
-        Report::usage(format!("cannot start {threads} threads: {error}"))
-            .help("ask for fewer, as in --threads 2")
+        let count = threads.get();
+        Report::usage(say!("cannot-start-threads", count = count, error = error.to_string()))
+            .help(say!("ask-for-fewer"))
             .into()
     })
 }

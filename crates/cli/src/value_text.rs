@@ -8,9 +8,7 @@ use crate::expr::{self, Ast, Kind, Problem, Span};
 use crate::failure::{Failure, Report, Result, Status};
 use crate::file_text::{is_standard_input, names_file};
 use crate::shape_text::split_name;
-
-const ADVICE: &str = "a value is a number, a list such as [[1, 2, 3]], either with a :dtype, \
-                      or a file ending in .npy, .npz, .safetensors, .zarr or .csv, with :NAME for one of its arrays";
+use crate::words::say;
 
 /// A parsed `NAME=VALUE` argument.
 #[derive(Debug)]
@@ -34,8 +32,7 @@ impl<'a> Binding<'a> {
     /// Splits an argument.
     pub(crate) fn parse(argument: &'a str) -> Result<Binding<'a>> {
         let Some((name, value, start)) = split_name(argument) else {
-            let problem =
-                Problem::new("expected NAME=VALUE, as in x=5 or x=image.npy", (0..argument.len()).into());
+            let problem = Problem::new(say!("name-and-value"), (0..argument.len()).into());
             return Err(Report::in_text(problem, argument).into());
         };
         let source = if names_file(value) { Source::File(value) } else { Source::Written(start) };
@@ -55,16 +52,17 @@ pub(crate) fn written(argument: &str, start: usize, budget: &Budget) -> Result<V
     let report = |fault: Fault| {
         let report = fault.report(argument);
         // In a dry run that cannot continue, the value is not wrong.
-        Failure::from(if report.status == Status::Unknown { report } else { report.help(ADVICE) })
+        Failure::from(if report.status == Status::Unknown { report } else { report.help(say!("a-value-is")) })
     };
     let (text, dtype) = split_dtype(argument, start).map_err(|problem| report(problem.into()))?;
     // Blanks replace the name, so that spans are those in the argument.
     let text = " ".repeat(start) + text;
     if text.trim().is_empty() {
-        let problem = Problem::new("the value is missing", (argument.len()..argument.len()).into());
+        let problem = Problem::new(say!("value-missing"), (argument.len()..argument.len()).into());
         return Err(report(problem.into()));
     }
-    let ast = expr::parse(&text).map_err(|problem| Report::in_text(problem, argument).help(ADVICE))?;
+    let ast =
+        expr::parse(&text).map_err(|problem| Report::in_text(problem, argument).help(say!("a-value-is")))?;
     refuse_names(&ast).map_err(|problem| report(problem.into()))?;
     let part = evaluate::evaluate(&ast, &Bindings::new(), budget).map_err(report)?;
     value(part, dtype).map_err(report)
@@ -77,7 +75,7 @@ fn refuse_names(ast: &Ast) -> Result<(), Problem> {
         .iter()
         .find(|node| matches!(&node.kind, Kind::Name(name) if !evaluate::has_meaning(name)));
     match stranger {
-        Some(node) => Err(Problem::new("this is neither a number nor a file that can be read", node.span)),
+        Some(node) => Err(Problem::new(say!("neither-number-nor-file"), node.span)),
         None => Ok(()),
     }
 }
@@ -102,10 +100,11 @@ fn split_dtype(argument: &str, start: usize) -> Result<(&str, Option<DType>), Pr
     match evaluate::dtype(name.trim()) {
         Ok(dtype) => Ok((value, Some(dtype))),
         Err(_) => {
-            let problem = Problem::new(format!("unknown dtype `{}`", name.trim()), span);
+            let problem = Problem::new(say!("unknown-dtype", name = name.trim()), span);
+            let dtypes = DType::ALL.map(DType::name);
             Err(match evaluate::closest_dtype(name.trim()) {
-                Some(meant) => problem.help(format!("did you mean `{meant}`?")),
-                None => problem.help(zerostride_ops::UnknownDType(name.trim().to_owned()).to_string()),
+                Some(meant) => problem.help(say!("did-you-mean", name = meant)),
+                None => problem.help(say!("there-are", names = dtypes.join(", "))),
             })
         }
     }

@@ -54,7 +54,7 @@ mod theme;
 
 pub use explanation::{Explanation, Options, Reduction};
 pub use json::refusal_json;
-pub use lang::{Lang, UnknownLang};
+pub use lang::{Catalogue, Lang, UnknownLang, Value, count};
 pub use operand::{Operand, element_text};
 pub use reading::Reading;
 pub use repair::{Hint, Repair};

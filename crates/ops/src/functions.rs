@@ -79,6 +79,10 @@ macro_rules! for_each_function {
                 /// The sum of products over the last dimensions of `a` and the first of `b`, or over two
                 /// lists of dimensions.
                 Tensordot tensordot_over [tensordot] function (a: factor, b: factor, dims: pairs "dims=2") "*, out=None";
+                /// The covariances of variables, one in each row; each column is an observation of all.
+                Cov cov [cov] both (input: factor, correction: long "*, correction=1", fweights: optional_tensor "fweights=None", aweights: optional_tensor "aweights=None");
+                /// Pearson's correlation coefficients of variables, one in each row.
+                Corrcoef corrcoef [corrcoef] both (input: factor);
                 /// Sums what a broadcast from that shape has stretched: the transpose of `expand`.
                 SumToSize sum_to_size [sum_to_size] method (input: factor, size: counts "*size");
             }

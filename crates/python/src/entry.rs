@@ -217,7 +217,8 @@ unsafe fn enter(
     count: ffi::Py_ssize_t,
     names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    // SAFETY: Python calls on a thread that holds the GIL, until the call returns.
+    // SAFETY: Python calls on a thread that is attached to it, with a GIL one that holds it, until the call
+    // returns.
     let py = unsafe { Python::assume_attached() };
     let answer = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: Python keeps arguments and names alive until the call returns. There is a value for each
@@ -244,7 +245,7 @@ unsafe fn enter(
         {
             return result;
         }
-        // Tells PyO3 that this thread holds the GIL; otherwise it would defer the dropping of objects. This
+        // Tells PyO3 that this thread is attached; otherwise it would defer the dropping of objects. This
         // costs as much as a small operation.
         Python::attach(|_| {
             for (name, value) in names.iter().flatten().zip(values) {

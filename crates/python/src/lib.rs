@@ -46,7 +46,7 @@ use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::{PySequence, PyTuple};
 
-#[pymodule(gil_used = true)]
+#[pymodule(gil_used = false)]
 fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
     zerostride::check_environment().map_err(|error| PyImportError::new_err(error.to_string()))?;
     threads::init();

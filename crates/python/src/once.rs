@@ -3,8 +3,8 @@
 //!
 //! A forked process never finds one half made. PyO3's `PyOnceLock::get_or_init` and `intern!` may release the
 //! GIL after they have begun: a child forked then waits for a thread that it does not have. Here a thread
-//! makes the value first, even if another does so too, and stores it while it holds the GIL, which `os.fork`
-//! takes.
+//! makes the value first, even if another does so too, and stores it while it is attached: `os.fork` takes
+//! the GIL, or stops all attached threads where there is none.
 
 use std::sync::OnceLock;
 

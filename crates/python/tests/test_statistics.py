@@ -77,6 +77,23 @@ def test_everything_as_torch(x, q, how, data):
     same(zs.clip(x, -1, 1), torch.clip(t, -1, 1))
 
 
+def test_covariances_and_correlations_are_torchs(torch):
+    x = np.random.default_rng(1).normal(size=(3, 50))
+    counts, weights = np.arange(50) % 4, np.linspace(0, 1, 50)
+    t, c, w = map(torch.from_numpy, (x, counts, weights))
+    near = {"rtol": 1e-12, "atol": 1e-12}
+    same(zs.corrcoef(x), torch.corrcoef(t), **near)
+    same(zs.corrcoef(x), np.corrcoef(x), **near)
+    same(zs.tensor(x).cov(), t.cov(), **near)
+    same(zs.cov(x, correction=0, fweights=counts, aweights=weights), torch.cov(t, correction=0, fweights=c, aweights=w), **near)
+    same(zs.fuse(lambda x: zs.corrcoef(x * 2) + 1)(x), torch.corrcoef(t) + 1, **near)
+    same(zs.grad(lambda x: (zs.corrcoef(x) ** 2).sum())(x), torch.func.grad(lambda t: (torch.corrcoef(t) ** 2).sum())(t), **near)
+    with pytest.raises(RuntimeError, match="aweights cannot be negative"):
+        zs.cov(x, aweights=-weights)
+    with pytest.raises(TypeError, match="too many arguments"):
+        zs.cov(x, 1)
+
+
 def test_in_fused_functions():
     x = np.array([[1.0, np.nan, 5.0], [4.0, 2.0, 3.0]])
     found = zs.fuse(lambda x: (x.nanmean(1), x.max(1).values, x.min(), x.clip(2, 4), x.std_mean(0)[1]), rules="torch")(x)

@@ -8,12 +8,12 @@ use zerostride_explain::{Explanation, Lang, Operand, Options, Repair};
 use zerostride_ops::Op;
 use zerostride_shape::Size;
 
-use crate::combined::{self, Refusal};
+use crate::combined;
 use crate::letters::Letters;
 use crate::operand::{Mistake, nested_text, sizes_text};
 use crate::state::Operation::{Einsum, Map, Matmul, Reduce};
 use crate::state::{MOST_OPERANDS, Operation, State, Written};
-use crate::words::{EXAMPLES, LABELS, LETTERS, diagonal, mistake, pick, too_few};
+use crate::words::{EXAMPLES, LABELS, LETTERS, mistake, pick, too_few};
 use crate::{code, values};
 
 /// The least and the greatest width of a picture, in pixels.
@@ -184,11 +184,7 @@ fn told(operands: Vec<Operand>, state: &State, has_bytes: bool) -> Result<Explan
             Ok((operands, Options { op: Some(op), in_place, ..Options::default() }))
         }
         None => Ok((operands, Options { in_place: state.in_place, ..Options::default() })),
-    }
-    .map_err(|refusal| match refusal {
-        Refusal::Message(message) => message,
-        Refusal::Diagonal => diagonal(state.lang).to_owned(),
-    })?;
+    }?;
     let width = state.width.unwrap_or(MOST_WIDTH).clamp(LEAST_WIDTH, MOST_WIDTH);
     // Of letters there are products, but no bytes.
     let max_bytes = if has_bytes { options.max_bytes } else { u128::MAX };

@@ -2,7 +2,7 @@
 //! whether the operation works; the programs show what the libraries say.
 
 use zerostride_explain::Operand;
-use zerostride_ops::{DType, Op, Rule};
+use zerostride_ops::{Complex64, DType, Op, Rule};
 use zerostride_shape::Size;
 
 use crate::combined::reduction_call;
@@ -174,6 +174,7 @@ fn rust(state: &State, given: &[Operand]) -> String {
         Ok(values) => {
             let values = match dtype {
                 Some(DType::DEFAULT_FLOAT) => with_points(&values),
+                Some(DType::C64 | DType::C128) => with_complex(&values),
                 _ => values.replace("True", "true").replace("False", "false"),
             };
             let made = match values.starts_with('[') {
@@ -182,6 +183,7 @@ fn rust(state: &State, given: &[Operand]) -> String {
             };
             let convert = dtype
                 .filter(|dtype| *dtype != DType::Bool || !values.contains(['t', 'f']))
+                .filter(|dtype| *dtype != DType::C64)
                 .and_then(stated)
                 .map_or(String::new(), |dtype| format!(".to_dtype(DType::{dtype:?})?"));
             format!("let {name} = {made}{convert};")
@@ -190,6 +192,7 @@ fn rust(state: &State, given: &[Operand]) -> String {
     });
     code += &rust_call(state, given);
     let names = [
+        ("Complex32", "Complex32::"),
         ("DType", "DType::"),
         ("Tensor", "Tensor::"),
         ("broadcast_tensors", "broadcast_tensors("),
@@ -236,6 +239,22 @@ fn with_points(values: &str) -> String {
         let whole = number.ends_with(|last: char| last.is_ascii_digit()) && !number.contains(['.', 'e', 'E']);
         text += number;
         text += if whole { ".0" } else { "" };
+        text += &piece[number.len()..];
+    }
+    text
+}
+
+/// Numbers as complex ones, of which a program is made into c128 afterwards.
+fn with_complex(values: &str) -> String {
+    let mut text = String::new();
+    for piece in values.split_inclusive([',', ']']) {
+        let number = piece.trim_end_matches([',', ']']);
+        let start = number.find(|c: char| !['[', ' '].contains(&c)).unwrap_or(number.len());
+        text += &number[..start];
+        text += &match number[start..].parse::<Complex64>() {
+            Ok(Complex64 { re, im }) => format!("Complex32::new({re:?}, {im:?})"),
+            Err(_) => number[start..].to_owned(),
+        };
         text += &piece[number.len()..];
     }
     text

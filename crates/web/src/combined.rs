@@ -13,23 +13,8 @@ enum Dim {
     Batch(usize),
 }
 
-/// What PyTorch refuses, or what the page does not draw.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// A message of PyTorch's.
-    Message(String),
-    /// A letter that occurs twice in an operand.
-    Diagonal,
-}
-
-impl From<String> for Refusal {
-    fn from(message: String) -> Refusal {
-        Refusal::Message(message)
-    }
-}
-
-/// The views of the operands, and what is done with them.
-type Combined = Result<(Vec<Operand>, Options), Refusal>;
+/// The views of the operands, and what is done with them; or PyTorch's message.
+type Combined = Result<(Vec<Operand>, Options), String>;
 
 /// `x.sum(dim, keepdim)`; an empty text is all dimensions.
 pub(crate) fn reduction(op: Op, operand: Operand, dim: &str, keepdim: bool) -> Combined {
@@ -62,16 +47,16 @@ pub(crate) fn reduction_call(operand: &str, name: &str, dim: &str, keepdim: bool
 
 /// `x @ y`.
 pub(crate) fn matmul(operands: Vec<Operand>) -> Combined {
-    let [a, b] = &operands[..] else { return Err("matmul takes 2 operands".to_owned().into()) };
+    let [a, b] = &operands[..] else { return Err("matmul takes 2 operands".to_owned()) };
     let (Some(&inner), Some(_)) = (a.shape.last(), b.shape.last()) else {
         let (a, b) = (a.shape.len(), b.shape.len());
         let message = format!("both arguments to matmul need to be at least 1D, but they are {a}D and {b}D");
-        return Err(message.into());
+        return Err(message);
     };
     if inner != b.shape[b.shape.len().saturating_sub(2)]
         && let Some(message) = mismatch(&a.shape, &b.shape)
     {
-        return Err(message.into());
+        return Err(message);
     }
     let dims = |operand: &Operand, last: [char; 2], alone: char| {
         let batch = operand.shape.len().saturating_sub(2);
@@ -126,14 +111,19 @@ pub(crate) fn einsum(equation: &str, operands: Vec<Operand>) -> Combined {
     let terms: Vec<&str> = inputs.split(',').collect();
     if terms.len() != operands.len() {
         let (terms, given) = (terms.len(), operands.len());
-        return Err(format!("einsum(): the equation has {terms} operands, and {given} were given").into());
+        return Err(format!("einsum(): the equation has {terms} operands, and {given} were given"));
     }
-    let read: Vec<Vec<Dim>> = terms
-        .iter()
-        .zip(&operands)
-        .enumerate()
-        .map(|(at, (term, operand))| dims_of(term, at, operand.shape.len()))
-        .collect::<Result<_, _>>()?;
+    let call = format!("einsum(\"{equation}\", {})", names(&operands).join(", "));
+    let (mut written, mut read): (Vec<Dim>, Vec<Vec<Dim>>) = (Vec::new(), Vec::new());
+    let mut distinct: Vec<Operand> = Vec::new();
+    for (at, (term, operand)) in terms.iter().zip(operands).enumerate() {
+        let dims = dims_of(term, at, operand.shape.len())?;
+        written.extend(&dims);
+        let (operand, dims) = diagonals(operand, dims, at)?;
+        distinct.push(operand);
+        read.push(dims);
+    }
+    let operands = distinct;
     let mut seen: Vec<Dim> = Vec::new();
     for dim in read.iter().flatten() {
         if !seen.contains(dim) {
@@ -145,10 +135,18 @@ pub(crate) fn einsum(equation: &str, operands: Vec<Operand>) -> Combined {
     let output = match output {
         Some(output) => {
             let ellipsis = if output.contains("...") { covered } else { 0 };
-            dims_of(&output, operands.len(), output.replace("...", "").chars().count() + ellipsis)?
+            let output =
+                dims_of(&output, operands.len(), output.replace("...", "").chars().count() + ellipsis)?;
+            let twice = output.iter().enumerate().find(|(at, dim)| output[..*at].contains(dim));
+            if let Some((_, Dim::Letter(letter))) = twice {
+                return Err(format!(
+                    "einsum(): output subscript {letter} appears more than once in the output"
+                ));
+            }
+            output
         }
         None => {
-            let once = |dim: &&Dim| read.iter().flatten().filter(|other| other == dim).count() == 1;
+            let once = |dim: &&Dim| written.iter().filter(|other| other == dim).count() == 1;
             let mut letters: Vec<char> = seen
                 .iter()
                 .filter(once)
@@ -164,8 +162,7 @@ pub(crate) fn einsum(equation: &str, operands: Vec<Operand>) -> Combined {
     if let Some(Dim::Letter(unknown)) = output.iter().find(|dim| !seen.contains(dim)) {
         return Err(format!(
             "einsum(): output subscript {unknown} does not appear in the equation for any input operand"
-        )
-        .into());
+        ));
     }
     // In the order in which letters occur no operand is transposed, if the output has that order, too.
     let mut order: Vec<Dim> =
@@ -174,29 +171,53 @@ pub(crate) fn einsum(equation: &str, operands: Vec<Operand>) -> Combined {
         order.retain(|dim| !output.contains(dim));
         order = output.iter().copied().chain(order).collect();
     }
-    let call = format!("einsum(\"{equation}\", {})", names(&operands).join(", "));
     combine(operands, &read, &order, &output, call)
 }
 
 /// The dimensions that a term of an equation names.
-fn dims_of(term: &str, operand: usize, ndim: usize) -> Result<Vec<Dim>, Refusal> {
+fn dims_of(term: &str, operand: usize, ndim: usize) -> Result<Vec<Dim>, String> {
     let letters = term.replacen("...", "", 1);
     if let Some(wrong) = letters.chars().find(|letter| !letter.is_ascii_alphabetic()) {
-        return Err(format!("einsum(): invalid subscript {wrong}, subscripts must be in [a-zA-Z]").into());
+        return Err(format!("einsum(): invalid subscript {wrong}, subscripts must be in [a-zA-Z]"));
     }
     let count = letters.chars().count();
     let covered = ndim.checked_sub(count).filter(|covered| term.contains("...") || *covered == 0);
     let Some(covered) = covered else {
         return Err(format!(
             "einsum(): the number of subscripts in the equation ({count}) does not match the number of dimensions ({ndim}) for operand {operand} and no ellipsis was given"
-        )
-        .into());
+        ));
     };
     let (before, after) = term.split_once("...").unwrap_or((term, ""));
     let letters = |text: &str| text.chars().map(Dim::Letter).collect::<Vec<_>>();
-    let dims = [letters(before), (0..covered).rev().map(Dim::Batch).collect(), letters(after)].concat();
-    let is_repeated = dims.iter().enumerate().any(|(at, dim)| dims[..at].contains(dim));
-    if is_repeated { Err(Refusal::Diagonal) } else { Ok(dims) }
+    Ok([letters(before), (0..covered).rev().map(Dim::Batch).collect(), letters(after)].concat())
+}
+
+/// An operand with the diagonal of each two dimensions that have one letter, as the last dimension.
+fn diagonals(mut operand: Operand, mut dims: Vec<Dim>, number: usize) -> Result<(Operand, Vec<Dim>), String> {
+    let first_of = |dims: &[Dim], at: usize| dims[..at].iter().position(|dim| *dim == dims[at]);
+    let repeated = |dims: &[Dim]| (0..dims.len()).find_map(|at| Some((first_of(dims, at)?, at)));
+    while let Some((first, second)) = repeated(&dims) {
+        let (size, other) = (operand.shape[first], operand.shape[second]);
+        if let (true, Dim::Letter(letter)) = (size != other, dims[first]) {
+            return Err(format!(
+                "einsum(): subscript {letter} is repeated for operand {number} but the sizes don't match, {other} != {size}"
+            ));
+        }
+        let kept: Vec<usize> = (0..dims.len()).filter(|at| ![first, second].contains(at)).collect();
+        let step = |dim: usize| operand.shape[dim + 1..].iter().product::<Size>();
+        let walk = kept.iter().map(|&dim| (operand.shape[dim], step(dim)));
+        let walk: Vec<(Size, Size)> = walk.chain([(size, step(first) + step(second))]).collect();
+        let name = operand.name.unwrap_or_default();
+        let places = if dims.len() == 2 { String::new() } else { format!("0, {first}, {second}") };
+        operand = Operand {
+            name: Some(format!("{name}.diagonal({places})")),
+            shape: walk.iter().map(|(size, _)| *size).collect(),
+            values: operand.values.as_ref().map(|values| gathered(values, &walk)),
+            ..operand
+        };
+        dims = kept.iter().map(|&dim| dims[dim]).chain([dims[first]]).collect();
+    }
+    Ok((operand, dims))
 }
 
 /// The names, which the caller has given to all.
@@ -216,7 +237,7 @@ fn combine(
         operands.iter().map(|operand| operand.dtype.unwrap_or(DType::DEFAULT_FLOAT)).collect();
     if let Some(other) = dtypes.iter().find(|dtype| **dtype != dtypes[0]) {
         let (one, other) = (dtypes[0].torch_name(), other.torch_name());
-        return Err(format!("expected operands of the same dtype, but got: {one} != {other}").into());
+        return Err(format!("expected operands of the same dtype, but got: {one} != {other}"));
     }
     let named = names(&operands);
     let dims: Vec<usize> = (0..order.len()).filter(|at| !output.contains(&order[*at])).collect();
@@ -235,8 +256,7 @@ fn combine(
             if own != 1 && known != 1 && own != known {
                 return Err(format!(
                     "einsum(): subscript {letter} has size {own} for operand {number} which does not broadcast with previously seen size {known}"
-                )
-                .into());
+                ));
             }
             known = if known == 1 { own } else { known };
         }
@@ -278,8 +298,13 @@ fn view(operand: &Operand, name: String, own: &[Dim], order: &[Dim]) -> Operand 
 /// The elements of a permuted tensor, in row-major order.
 fn permuted(values: &[String], shape: &[Size], moved: &[usize]) -> Vec<String> {
     let step = |dim: usize| shape[dim + 1..].iter().product::<Size>();
-    let offsets = moved.iter().fold(vec![0], |offsets: Vec<Size>, &dim| {
-        offsets.iter().flat_map(|offset| (0..shape[dim]).map(move |at| offset + at * step(dim))).collect()
+    gathered(values, &moved.iter().map(|&dim| (shape[dim], step(dim))).collect::<Vec<_>>())
+}
+
+/// The elements along dimensions of these sizes and strides, in row-major order.
+fn gathered(values: &[String], walk: &[(Size, Size)]) -> Vec<String> {
+    let offsets = walk.iter().fold(vec![0], |offsets: Vec<Size>, &(size, step)| {
+        offsets.iter().flat_map(|offset| (0..size).map(move |at| offset + at * step)).collect()
     });
     offsets.iter().map(|&offset| values[offset as usize].clone()).collect()
 }

@@ -2,7 +2,7 @@
 //! as `[[1, 2]]` or `[1, 2]:f32`. It does not know broadcasting.
 
 use zerostride_explain::Operand;
-use zerostride_ops::DType;
+use zerostride_ops::{Category, Complex64, DType};
 use zerostride_shape::{MAX_RANK, Size};
 
 use crate::letters::Letters;
@@ -93,17 +93,27 @@ fn values(text: &str) -> Result<Operand, Mistake> {
         return Err(Mistake::Values);
     }
     let whole = |value: &String| value.parse::<i64>().is_ok();
+    let are_complex = reader.values.iter().any(|value| is_complex(value));
     let natural = match &reader.values[..] {
+        _ if are_complex => DType::C64,
         values if !values.is_empty() && values.iter().all(|value| is_bool(value)) => DType::Bool,
         values if values.iter().all(whole) => DType::I64,
         _ => DType::DEFAULT_FLOAT,
     };
+    if are_complex && dtype.is_some_and(|dtype: DType| dtype.category() != Category::Complex) {
+        return Err(Mistake::Values);
+    }
     let shape: Vec<Size> = reader.shape.iter().map(|size| size.unwrap_or(0)).collect();
     Ok(Operand::new(&shape).dtype(dtype.unwrap_or(natural)).values(reader.values))
 }
 
 fn is_bool(text: &str) -> bool {
     matches!(text, "True" | "False")
+}
+
+/// Whether a number has an imaginary part.
+fn is_complex(text: &str) -> bool {
+    text.ends_with('j')
 }
 
 /// Parses a nested list.
@@ -149,7 +159,16 @@ impl Reader<'_> {
         let end = self.rest.find([',', ']', '[']).unwrap_or(self.rest.len());
         let (number, rest) = self.rest.split_at(end);
         let number = number.trim();
-        let is_number = number.parse::<f64>().is_ok_and(f64::is_finite);
+        let is_finite = |number: Complex64| number.re.is_finite() && number.im.is_finite();
+        let is_number = match is_complex(number) {
+            // `j` alone is a name in Python.
+            true => {
+                let before = number.trim_end_matches('j');
+                before.ends_with(|c: char| c.is_ascii_digit() || c == '.')
+                    && number.parse().is_ok_and(is_finite)
+            }
+            false => number.parse::<f64>().is_ok_and(f64::is_finite),
+        };
         // Bools stand alone: among numbers, what is meant would be a guess.
         let are_bools = self.values.first().map_or(is_bool(number), |first| is_bool(first));
         if !(if are_bools { is_bool(number) } else { is_number }) {
@@ -222,6 +241,8 @@ mod tests {
         let vector = read("[1, 2.5]:f64").unwrap();
         assert_eq!((&vector.shape[..], vector.dtype), (&[2][..], Some(DType::F64)));
         assert_eq!(read("[[0.5]]").unwrap().dtype, Some(DType::F32));
+        assert_eq!(read("[[1+2j, -0.5j], [3, 1e-3-2j]]").unwrap().dtype, Some(DType::C64));
+        assert_eq!(read("[1j]:c128").unwrap().dtype, Some(DType::C128));
         assert_eq!(read("[[True], [False]]").unwrap().dtype, Some(DType::Bool));
         assert_eq!(read("5:i64").unwrap().shape, [0; 0]);
         assert_eq!(read("[[], []]").unwrap().shape, [2, 0]);
@@ -245,6 +266,9 @@ mod tests {
             ("[[1, 2", Mistake::Values),
             ("[[1]] 2", Mistake::Values),
             ("[[nan]]", Mistake::Values),
+            ("[[j]]", Mistake::Values),
+            ("[[1+nanj]]", Mistake::Values),
+            ("[[1j]]:f32", Mistake::Values),
             ("[[True, 1]]", Mistake::Values),
             ("[1, 2]:f99", Mistake::DType),
         ] {

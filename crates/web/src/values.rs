@@ -4,7 +4,7 @@
 
 use half::{bf16, f16};
 use zerostride_explain::{Explanation, Operand, element_text};
-use zerostride_ops::{Bucket, Category, DType, Op, Scalar, Typed};
+use zerostride_ops::{Bucket, Category, Complex64, DType, Op, Scalar, Typed};
 use zerostride_shape::{Size, Stride};
 
 /// Broadcasts of more elements are drawn without values.
@@ -12,15 +12,16 @@ const MOST_ELEMENTS: Size = 4096;
 /// The elements that a reduction combines one after the other; of more, the order is another.
 const MOST_IN_ORDER: usize = 127;
 
-/// An element of a dtype that is not complex.
+/// An element of a dtype.
 #[derive(Clone, Copy)]
 enum Element {
     Bool(bool),
     Whole(i128),
     Float(f64),
+    Complex(Complex64),
 }
 
-use Element::{Bool, Float, Whole};
+use Element::{Bool, Complex, Float, Whole};
 
 impl Element {
     fn is_true(self) -> bool {
@@ -28,14 +29,24 @@ impl Element {
             Bool(value) => value,
             Whole(value) => value != 0,
             Float(value) => value != 0.0,
+            Complex(value) => value != Complex64::ZERO,
         }
     }
 
+    /// The element as a real number: the real part of a complex one.
     fn float(self) -> f64 {
         match self {
             Bool(value) => f64::from(u8::from(value)),
             Whole(value) => value as f64,
             Float(value) => value,
+            Complex(value) => value.re,
+        }
+    }
+
+    fn complex(self) -> Complex64 {
+        match self {
+            Complex(value) => value,
+            other => other.float().into(),
         }
     }
 
@@ -47,12 +58,16 @@ impl Element {
                 let whole = match self {
                     Bool(value) => value.into(),
                     Whole(value) => value,
-                    Float(value) => value as i128,
+                    Float(_) | Complex(_) => self.float() as i128,
                 };
                 let (least, most) = dtype.int_range();
                 Whole(whole.wrapping_sub(least).rem_euclid(most - least + 1) + least)
             }
-            _ => Float(match dtype {
+            Category::Complex => {
+                let part = |part: f64| if dtype == DType::C64 { f64::from(part as f32) } else { part };
+                Complex(Complex64::new(part(self.complex().re), part(self.complex().im)))
+            }
+            Category::Float => Float(match dtype {
                 DType::F16 => f16::from_f32(self.float() as f32).into(),
                 DType::BF16 => bf16::from_f32(self.float() as f32).into(),
                 DType::F32 => f64::from(self.float() as f32),
@@ -66,6 +81,7 @@ impl Element {
             Bool(value) => element_text(Scalar::Bool(value)),
             Whole(value) => value.to_string(),
             Float(value) => element_text(Scalar::Float(value)),
+            Complex(value) => element_text(Scalar::Complex(value)),
         }
     }
 }
@@ -74,8 +90,7 @@ impl Element {
 pub(crate) fn result(explanation: &Explanation) -> Option<Vec<String>> {
     let (shape, options) = (explanation.shape()?, explanation.options());
     let typed = typed(explanation);
-    let is_complex = |operand: &Typed| operand.dtype.category() == Category::Complex;
-    if !(1..=MOST_ELEMENTS).contains(&shape.numel()) || typed.iter().any(is_complex) {
+    if !(1..=MOST_ELEMENTS).contains(&shape.numel()) {
         return None;
     }
     let operands: Vec<Vec<Element>> = explanation
@@ -133,10 +148,12 @@ fn elements(operand: &Operand) -> Option<Vec<Element>> {
         let element = match (&**text, text.parse()) {
             ("True" | "False", _) => Bool(text == "True"),
             (_, Ok(whole)) => Whole(whole),
+            _ if text.ends_with('j') => Complex(text.parse().ok()?),
             _ => Float(text.parse().ok()?),
         };
         let scalar = match element {
             Whole(value) => Scalar::Int(value.try_into().ok()?),
+            Complex(value) => Scalar::Complex(value),
             other => Scalar::Float(other.float()),
         };
         (!scalar.overflows(dtype)).then(|| element.to(dtype))
@@ -173,6 +190,21 @@ fn applied(op: Op, compute: DType, elements: impl Iterator<Item = Element>) -> O
             Op::Minimum => Whole(a.min(b)),
             _ => Bool(compared(op, &a, &b)?),
         },
+        (Complex(a), Complex(b)) => {
+            let product = |a: f64, b: f64| Complex((a * b).into()).to(compute).float();
+            match op {
+                Op::Add => Complex(a + b).to(compute),
+                Op::Sub => Complex(a - b).to(compute),
+                Op::Mul => {
+                    let re = product(a.re, b.re) - product(a.im, b.im);
+                    let im = product(a.re, b.im) + product(a.im, b.re);
+                    Complex(Complex64::new(re, im)).to(compute)
+                }
+                Op::Div => Complex(a / b).to(compute),
+                Op::Eq => Bool(a == b),
+                _ => return None,
+            }
+        }
         (Bool(a), Bool(b)) => Bool(match op {
             Op::Add | Op::Maximum => a | b,
             Op::Mul | Op::Minimum => a & b,
@@ -237,6 +269,7 @@ fn dot(dtype: DType, pairs: impl Iterator<Item = (Element, Element)>) -> Option<
     let start = Whole(0).to(wide);
     let sum = |sum: Element, (a, b): (Element, Element)| match (sum, a, b) {
         (Float(sum), Float(a), Float(b)) => Some(Float(a.mul_add(b, sum)).to(wide)),
+        (Complex(sum), Complex(a), Complex(b)) => Some(Complex(sum + a * b).to(wide)),
         (Whole(sum), Whole(a), Whole(b)) => Some(Whole(sum.wrapping_add(a.wrapping_mul(b))).to(wide)),
         _ => None,
     };
@@ -358,6 +391,76 @@ mod tests {
             }
         }
         assert!(compared > 3000, "{compared}");
+    }
+
+    #[test]
+    fn complex_results_are_those_of_the_engine() {
+        let written = [["1+2j", "-0.5j", "3", "-1.5-0.25j"], ["2-1j", "1+1j", "0.1j", "-4"]];
+        for dtype in [DType::C64, DType::C128] {
+            let tensor = |written: [&str; 4], shape: &[isize]| {
+                let elements = written
+                    .map(|text| Tensor::full(&[1], Scalar::Complex(text.parse().unwrap()), dtype).unwrap());
+                zerostride::cat(&elements.iter().collect::<Vec<_>>(), 0).unwrap().reshape(shape).unwrap()
+            };
+            let (x, y) = (tensor(written[0], &[2, 2]), tensor(written[1], &[2, 2]));
+            let texts = |result: Expr| -> Vec<String> {
+                let result = result.to_dtype(DType::C128).eval().unwrap();
+                let elements = result.to_vec::<Complex64>().unwrap();
+                elements.into_iter().map(|element| element_text(Scalar::Complex(element))).collect()
+            };
+            let operands =
+                || vec![operand("x", &[2, 2], &written[0], dtype), operand("y", &[2, 2], &written[1], dtype)];
+            for (op, expected) in
+                [(Op::Add, &x + &y), (Op::Sub, &x - &y), (Op::Mul, &x * &y), (Op::Div, &x / &y)]
+            {
+                let explanation =
+                    Explanation::new(operands(), Options { op: Some(op), ..Options::default() });
+                assert_eq!(result(&explanation), Some(texts(expected)), "{op:?} {dtype}");
+            }
+            for (op, expected) in [(Op::Sum, Expr::from(&x).sum(1)), (Op::Mean, Expr::from(&x).mean(1))] {
+                let reduction = Some(Reduction { op, dims: vec![1], keepdim: false });
+                let explanation =
+                    Explanation::new(operands()[..1].to_vec(), Options { reduction, ..Options::default() });
+                assert_eq!(result(&explanation), Some(texts(expected)), "{op:?} {dtype}");
+            }
+            for equation in ["ij,jk->ik", "ii,ij->ij", "ij,kk->"] {
+                let (views, options) = crate::combined::einsum(equation, operands()).unwrap();
+                let explanation = Explanation::new(views, options);
+                assert_eq!(
+                    result(&explanation),
+                    Some(texts(einsum(equation, [&x, &y]))),
+                    "{equation} {dtype}"
+                );
+            }
+        }
+        // An order of complex numbers is refused, and what is refused has no elements.
+        let ordered = vec![operand("x", &[1], &["1j"], DType::C64), operand("y", &[1], &["2"], DType::C64)];
+        let explanation = Explanation::new(ordered, Options { op: Some(Op::Maximum), ..Options::default() });
+        assert_eq!(result(&explanation), None);
+    }
+
+    #[test]
+    fn diagonals_are_those_of_the_engine() {
+        let written: Vec<String> = (0..12).map(|number| number.to_string()).collect();
+        for (equation, shape) in [
+            ("ii", &[3, 3][..]),
+            ("ii->i", &[3, 3]),
+            ("iij->ij", &[2, 2, 3]),
+            ("iij->ji", &[2, 2, 3]),
+            ("jii->ij", &[3, 2, 2]),
+            ("iji->j", &[2, 3, 2]),
+            ("...ii->...i", &[3, 2, 2]),
+            ("iii->i", &[2, 2, 2]),
+        ] {
+            let numel: usize = shape.iter().product();
+            let texts_of = written[..numel].iter().map(String::as_str).collect::<Vec<_>>();
+            let x = operand("x", shape, &texts_of, DType::I64);
+            let tensor = tensor(&x).unwrap();
+            let (views, options) = crate::combined::einsum(equation, vec![x]).unwrap();
+            let explanation = Explanation::new(views, options);
+            let expected = einsum(equation, [&tensor]).eval().unwrap();
+            assert_eq!(result(&explanation), Some(texts(&expected)), "{equation}");
+        }
     }
 
     #[test]

@@ -65,8 +65,8 @@ pub(crate) fn mistake(mistake: Mistake, lang: Lang) -> &'static str {
             "Questa dimensione è troppo grande per qualsiasi tensore.",
         ),
         Mistake::Values => (
-            "Values are numbers in nested lists: [[1, 2], [3, 4]].",
-            "I valori sono numeri in liste annidate: [[1, 2], [3, 4]].",
+            "Values are numbers in nested lists: [[1, 2], [3, 4]], [[1+2j, 0.5]].",
+            "I valori sono numeri in liste annidate: [[1, 2], [3, 4]], [[1+2j, 0.5]].",
         ),
         Mistake::Ragged => (
             "Lists of one level must be equally long, and hold only numbers or only lists.",
@@ -100,15 +100,6 @@ pub(crate) fn too_few(op: &str, needed: usize, lang: Lang) -> String {
         Lang::It => format!("{op} prende {needed} operandi: aggiungine."),
         _ => format!("{op} takes {needed} operands: add some."),
     }
-}
-
-/// The sentence about a letter that stands twice in one operand of an equation.
-pub(crate) fn diagonal(lang: Lang) -> &'static str {
-    pick(
-        lang,
-        "A letter that stands twice in one operand takes its diagonal, which is not drawn here.",
-        "Una lettera che compare due volte in un operando ne prende la diagonale, che qui non si disegna.",
-    )
 }
 
 /// The examples: a label, and the fragment of each.

@@ -169,6 +169,9 @@ fn reductions_and_products_have_the_shapes_and_messages_of_the_engine() {
         ("op=einsum&eq=ba&o=x=2,3", "(3, 2)"),
         ("op=einsum&eq=...i,i...&o=x=7,2,3&o=y=3", "(7, 2)"),
         ("op=einsum&eq=i,j,k->kji&o=x=2&o=y=3&o=z=4", "(4, 3, 2)"),
+        ("op=einsum&eq=ii&o=x=3,3", "()"),
+        ("op=einsum&eq=bii->bi&o=x=5,3,3", "(5, 3)"),
+        ("op=einsum&eq=ii,ij->ij&o=x=3,3&o=y=3,4", "(3, 4)"),
     ] {
         assert!(
             line(fragment).ends_with(&format!("the result has shape {shape}")),
@@ -205,13 +208,20 @@ fn reductions_and_products_have_the_shapes_and_messages_of_the_engine() {
     );
     assert!(line("op=mean&o=x=[[1, 2]]").contains("mean(): could not infer output dtype"));
     assert!(line("op=where&o=x=2&o=y=3").contains("where takes 3 operands"));
-    assert!(line("op=einsum&eq=ii&o=x=2,2").contains("diagonal"));
+    for (equation, shape) in [("ii", "2,3"), ("ij->ii", "2,3")] {
+        let sizes: Vec<usize> = shape.split(',').map(|size| size.parse().unwrap()).collect();
+        let refused = zerostride::einsum(equation, [&rand(&sizes)]).eval().unwrap_err();
+        let told = line(&format!("op=einsum&eq={equation}&o=x={shape}"));
+        assert_eq!(told, refused.to_string().lines().next().unwrap_or_default());
+    }
 }
 
 #[test]
 fn the_elements_of_a_result_are_drawn() {
     for (fragment, element) in [
         ("", "[7, 8, 9]]"),
+        ("op=einsum&eq=ii&o=x=[[1, 2], [3, 4]]", ">5"),
+        ("op=mul&o=x=[[1%2B2j, 3j]]&o=y=[[2], [1j]]", "[-2.+1.j, -3.+0.j]]"),
         ("op=where&o=m=[[True], [False]]&o=x=[[1, 2]]&o=y=0:i64", "[0, 0]]"),
         ("op=mean&dim=1&o=x=[[1.0, 2, 6], [4, 5, 6]]", "[3., 5.]"),
         ("op=matmul&o=x=[[1, 2, 3], [4, 5, 6]]&o=y=[[1, 0], [0, 1], [1, 1]]", "[10, 11]]"),

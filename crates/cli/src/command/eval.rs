@@ -18,7 +18,11 @@ use crate::evaluate::{self, Bindings, Budget, Fault, Value};
 use crate::expr::{self, Ast, Kind, Problem};
 use crate::failure::{Failure, Report, Result, Status};
 use crate::value_text::{self, Binding, Source};
-use crate::{bytes, file_text, interrupt, policy, terminal};
+use crate::words::say;
+use crate::{bytes, file_text, interrupt, policy, table, terminal};
+
+/// The command that a message shows.
+const TWO_RESULTS: &str = "zs eval 'x.mean(0), x.std(0)' x=x.npy -o mean.npy -o std.npy";
 
 pub(crate) fn eval(args: &EvalArgs) -> Result<ExitCode> {
     let done = run(args);
@@ -54,9 +58,8 @@ fn run(args: &EvalArgs) -> Result<ExitCode> {
     drop(values);
     let (found, outputs) = (results.exprs.len(), args.output.len());
     if outputs > 0 && outputs != found {
-        let results = if found == 1 { "1 result".to_owned() } else { format!("{found} results") };
-        return Err(Report::usage(format!("there are {results}, and {outputs} outputs"))
-            .help("-o stands once for each result, as in: zs eval 'x.mean(0), x.std(0)' x=x.npy -o mean.npy -o std.npy")
+        return Err(Report::usage(say!("results-and-outputs", results = found, outputs = outputs))
+            .help(say!("output-for-each", command = TWO_RESULTS))
             .into());
     }
     compute(args, &results, &budget, &|error| Fault::engine(error, span).report(source).into())
@@ -115,9 +118,8 @@ fn compute(
         }
         if has_inputs || summary.read > 0 {
             let [read, memory] = [summary.read, summary.memory].map(bytes::show);
-            let times =
-                if summary.passes == 1 { "1 pass".to_owned() } else { format!("{} passes", summary.passes) };
-            writeln!(out, "reads {read} in {times}, holds at most {memory}")?;
+            let passes = summary.passes;
+            writeln!(out, "{}", say!("reads-and-holds", read = read, passes = passes, memory = memory))?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -164,11 +166,10 @@ fn too_little(needed: u64, limit: u64, reason: &str, before: &Budget) -> Report 
     // Available memory does not include what is reserved already.
     let taken = before.left().map_or(0, |_| before.taken());
     let [needed, limit] = bytes::show_apart([needed, limit].map(|bytes| bytes.saturating_add(taken)));
-    let whose = match before.left() {
-        Some(_) => format!("--max-memory allows {limit}"),
-        None => format!("{limit} may be taken, half of what is available now"),
-    };
-    Report::usage(format!("{needed} of memory are needed, and {whose}: {reason}"))
+    Report::usage(match before.left() {
+        Some(_) => say!("memory-needed-allowed", needed = needed, limit = limit, reason = reason),
+        None => say!("memory-needed-available", needed = needed, limit = limit, reason = reason),
+    })
 }
 
 /// Whether an expression has in-place methods, which write to tensors and not to files.
@@ -182,9 +183,7 @@ fn writes(ast: &Ast) -> bool {
 fn refuse_option(source: &str) -> Result {
     match source.strip_prefix("--") {
         Some(rest) if rest.starts_with(|c: char| c.is_ascii_alphabetic()) => {
-            Err(Report::usage(format!("unknown option `{source}`"))
-                .help("`zs eval --help` lists the options; of two minus signs, put the second one in parentheses: -(-x)")
-                .into())
+            Err(Report::usage(say!("unknown-option", option = source)).help(say!("list-of-options")).into())
         }
         _ => Ok(()),
     }
@@ -195,11 +194,11 @@ fn parse_bindings(arguments: &[String]) -> Result<Vec<Binding<'_>>> {
     let mut names = HashSet::new();
     match bindings.iter().find(|binding| !names.insert(binding.name)) {
         Some(Binding { name, argument, .. }) => {
-            let problem = Problem::new(format!("`{name}` has a value already"), (0..name.len()).into());
+            let problem = Problem::new(say!("has-a-value", name = *name), (0..name.len()).into());
             Err(Report::in_text(problem, argument).into())
         }
         None if bindings.iter().filter(|binding| binding.is_standard_input()).count() > 1 => {
-            Err(Report::usage("standard input can be read once, and several names are `-`").into())
+            Err(Report::usage(say!("standard-input-once")).into())
         }
         None => Ok(bindings),
     }
@@ -213,7 +212,7 @@ fn warn_unused(ast: &Ast, bindings: &[Binding<'_>]) -> Result {
         .filter_map(|node| if let Kind::Name(name) = &node.kind { Some(&**name) } else { None })
         .collect();
     for Binding { name, .. } in bindings.iter().filter(|binding| !used.contains(binding.name)) {
-        writeln!(anstream::stderr().lock(), "note: the expression does not use `{name}`")?;
+        writeln!(anstream::stderr().lock(), "{}", say!("unused-name", name = *name))?;
     }
     Ok(())
 }
@@ -235,7 +234,7 @@ fn load(binding: &Binding<'_>, budget: &Budget, args: &EvalArgs, writes: bool) -
     if !writes {
         return Ok(Expr::from(&source).into());
     }
-    budget.take(source.entry().bytes()).map_err(|message| Report::usage(format!("{text}: {message}")))?;
+    budget.take(source.entry().bytes()).map_err(|message| table::in_file(text, message))?;
     budget.note_read(source.entry().bytes());
     let stands_in = budget.is_dry();
     let tensor =

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use zerostride::{Argument, Arguments, Op, Tensor, call, io};
-use zerostride_explain::{DRAWN_ELEMENTS, Explanation, Operand, Options, Page};
+use zerostride_explain::{DRAWN_ELEMENTS, Explanation, Lang, Operand, Options, Page};
 use zerostride_ops::{Class, Default, Kind};
 use zerostride_shape::broadcast_shape;
 
@@ -15,13 +15,21 @@ use crate::elements::elements;
 use crate::evaluate::{Budget, Value, refused};
 use crate::failure::{Failure, Report, Result, Status};
 use crate::shape_text::{ShapeText, Sizes};
+use crate::words::{self, say};
 use crate::{file_text, terminal, value_text};
 
 pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode> {
+    if let Some(lang) = args.lang {
+        words::speak(lang);
+    }
     let format = match &args.output {
         Some(path) => format_of(path, args.format)?,
         None => args.format.unwrap_or(Format::Text),
     };
+    if format == Format::Json {
+        // Programs read it, whatever the language of their user.
+        words::speak(Lang::En);
+    }
     let write = |text: &str| match &args.output {
         Some(path) => Ok(io::save_bytes(path, text.as_bytes(), args.force)?),
         None => Ok::<_, Failure>(terminal::stdout().write_all(text.as_bytes())?),
@@ -29,12 +37,9 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode> {
     if let Some(path) = &args.output {
         output::keep_what_is_there(path, args.force)?;
     }
-    let lang = args.lang.unwrap_or_else(terminal::lang);
     if let Some(operands) = symbolic(&args.shapes)? {
         if format != Format::Text {
-            return Err(
-                Report::usage("sizes that are names are explained in text alone; give numbers").into()
-            );
+            return Err(Report::usage(say!("named-sizes-in-text")).into());
         }
         write(&symbolic::text(&operands)?)?;
         return Ok(ExitCode::SUCCESS);
@@ -53,12 +58,15 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode> {
     let explanation =
         Explanation::new(operands, Options { op, in_place: args.in_place, result, ..Options::default() });
     let render = |page: Page| match format {
-        Format::Text => explanation.text(&Page { lang, ..page }),
+        Format::Text => explanation.text(&page),
         Format::Json => explanation.json() + "\n",
-        Format::Svg => explanation.svg(lang),
-        Format::Html => explanation.html(lang),
+        Format::Svg => explanation.svg(words::lang()),
+        Format::Html => explanation.html(words::lang()),
     };
-    write(&render(if args.output.is_some() { Page::default() } else { terminal::page() }))?;
+    write(&render(match args.output {
+        Some(_) => Page { lang: words::lang(), ..Page::default() },
+        None => terminal::page(),
+    }))?;
     Ok(match explanation.error() {
         Some(_) => Status::Mismatch.into(),
         None => ExitCode::SUCCESS,
@@ -80,7 +88,7 @@ fn symbolic(texts: &[String]) -> Result<Option<Vec<symbolic::Operand>>> {
             Sizes::Given(sizes) => numbers(&sizes),
             Sizes::File(file) => numbers(&file_text::look(&file, 0)?.0),
             Sizes::Values(_) => {
-                return Err(Report::usage("values do not go with sizes that are names; give a shape").into());
+                return Err(Report::usage(say!("values-and-names")).into());
             }
         };
         let letter = || char::from(b'a' + (number % 26) as u8).to_string();
@@ -100,12 +108,13 @@ fn format_of(path: &Path, wanted: Option<Format>) -> Result<Format> {
         (Some((_, format)), wanted) if wanted.is_none_or(|wanted| wanted == format) => Ok(format),
         (_, Some(wanted)) => {
             let name = ENDINGS.iter().find(|(_, format)| *format == wanted).map_or("", |(name, _)| name);
-            Err(Report::usage(format!("{}: a file of this format ends in .{name}", path.display()))
-                .help("without --format, the ending of the file decides")
+            let path = path.display().to_string();
+            Err(Report::usage(say!("format-ends-in", path = path, ending = name))
+                .help(say!("ending-decides"))
                 .into())
         }
-        (_, None) => Err(Report::usage(format!("{}: unknown ending", path.display()))
-            .help("an explanation goes to .txt, .json, .svg or .html")
+        (_, None) => Err(Report::usage(say!("unknown-ending", path = path.display().to_string()))
+            .help(say!("explanation-endings"))
             .into()),
     }
 }
@@ -194,16 +203,16 @@ fn operation(name: &str, operands: usize) -> Result<Op> {
         Op::ALL.iter().copied().find(|op| op.info().symbol == Some(name) && op.info().class == class)
     };
     let Some(op) = Op::from_name(name).or_else(by_symbol) else {
-        let report = Report::usage(format!("unknown operation `{name}`"));
+        let report = Report::usage(say!("unknown-operation", name = name));
         return Err(match crate::evaluate::closest_operation(name) {
-            Some(meant) => report.help(format!("did you mean `{meant}`?")),
-            None => report.help("operations have PyTorch's names, as in --op add, or symbols, as in --op +"),
+            Some(meant) => report.help(say!("did-you-mean", name = meant)),
+            None => report.help(say!("operations-have-names")),
         }
         .into());
     };
     if op.info().class == Class::Reduce {
-        return Err(Report::usage(format!("`{name}` combines dimensions and does not broadcast"))
-            .help("explain element-wise operations, as in --op add")
+        return Err(Report::usage(say!("combines-dimensions", name = name))
+            .help(say!("explain-element-wise"))
             .into());
     }
     let signature = op.signature();
@@ -211,11 +220,12 @@ fn operation(name: &str, operands: usize) -> Result<Op> {
     let needed = taken.clone().filter(|argument| argument.default == Default::Required).count();
     let most = taken.count();
     if operands < needed || operands > most {
-        let range = if needed == most { most.to_string() } else { format!("{needed} to {most}") };
-        let noun = if most == 1 { "operand" } else { "operands" };
-        return Err(Report::usage(format!("`{name}` takes {range} {noun}, and {operands} shapes are given"))
-            .help(format!("it is called as {}", op.usage()))
-            .into());
+        let range = match needed == most {
+            true => most.to_string(),
+            false => say!("from-to", first = needed, last = most),
+        };
+        let message = say!("takes-operands", name = name, most = most, range = range, count = operands);
+        return Err(Report::usage(message).help(say!("called-as", usage = op.usage())).into());
     }
     Ok(op)
 }

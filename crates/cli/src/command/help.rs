@@ -6,15 +6,15 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{ColorChoice, Parser, ValueEnum};
+use clap::{ColorChoice, ValueEnum};
 
-use crate::args::{Cli, PageArgs};
+use crate::args::PageArgs;
 use crate::failure::{Result, Status};
-use crate::{report, terminal};
+use crate::{help_text, report, terminal};
 
 pub(crate) fn help(args: &PageArgs) -> Result<ExitCode> {
     let asked = ["zs"].into_iter().chain(args.command.as_deref()).chain(["--help"]);
-    match Cli::try_parse_from(asked) {
+    match help_text::parse(asked) {
         Err(text) => answer(&text),
         Ok(_) => unreachable!("the parser answers --help itself"),
     }
@@ -27,6 +27,9 @@ pub(crate) fn answer(answer: &clap::Error) -> Result<ExitCode> {
     if !answer.use_stderr() {
         terminal::stdout().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(report) = help_text::refusal(answer) {
+        return Err(report.into());
     }
     anstream::stderr().write_all(report::shortened(&text).as_bytes())?;
     Ok(Status::Usage.into())

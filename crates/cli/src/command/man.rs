@@ -3,14 +3,13 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
-
-use crate::args::{Cli, PageArgs};
+use crate::args::PageArgs;
 use crate::failure::{Report, Result};
-use crate::terminal;
+use crate::words::say;
+use crate::{help_text, terminal};
 
 pub(crate) fn man(args: &PageArgs) -> Result<ExitCode> {
-    let mut zs = Cli::command();
+    let mut zs = help_text::command();
     zs.build();
     let (page, title) = match &args.command {
         None => (&zs, "zs".to_owned()),
@@ -18,8 +17,8 @@ pub(crate) fn man(args: &PageArgs) -> Result<ExitCode> {
             Some(command) => (command, format!("zs-{name}")),
             None => {
                 let names: Vec<&str> = zs.get_subcommands().map(clap::Command::get_name).collect();
-                let report = Report::usage(format!("there is no command `{name}`"));
-                return Err(report.help(format!("there are {}", names.join(", "))).into());
+                let report = Report::usage(say!("no-command", name = &**name));
+                return Err(report.help(say!("there-are", names = names.join(", "))).into());
             }
         },
     };

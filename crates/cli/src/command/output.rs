@@ -11,6 +11,7 @@ use zerostride::{DType, Tensor};
 use crate::args::{self, EvalArgs, StreamFormat};
 use crate::failure::{Report, Result};
 use crate::file_text::{STANDARD, is_table};
+use crate::words::say;
 use crate::{table, terminal};
 
 /// Refuses a name that exists, unless it may be replaced.
@@ -18,9 +19,7 @@ pub(super) fn keep_what_is_there(path: &Path, force: bool) -> Result {
     if force || path.symlink_metadata().is_err() {
         return Ok(());
     }
-    Err(Report::usage(format!("{}: it exists already", path.display()))
-        .help("--force replaces it, once the result is complete")
-        .into())
+    Err(Report::usage(say!("exists", path = path.display().to_string())).help(say!("force-replaces")).into())
 }
 
 /// Where a result of `zs eval` goes.
@@ -36,14 +35,10 @@ impl<'a> Target<'a> {
     pub(super) fn check(path: &Path, args: &EvalArgs, array: Option<(DType, &[usize])>) -> Result {
         let is_standard = path == STANDARD;
         if is_standard && args.format == StreamFormat::Npy && stdout().is_terminal() {
-            return Err(Report::usage("standard output is a terminal, and .npy is no text")
-                .help("--format csv writes text")
-                .into());
+            return Err(Report::usage(say!("terminal-and-npy")).help(say!("format-csv")).into());
         }
         if is_standard && args.json {
-            return Err(
-                Report::usage("--json prints a line where the result goes; write it to a file").into()
-            );
+            return Err(Report::usage(say!("json-in-the-way")).into());
         }
         if is_table(path) || is_standard && args.format == StreamFormat::Csv {
             array.map_or(Ok(()), |(_, shape)| table::check(shape))?;
@@ -53,8 +48,8 @@ impl<'a> Target<'a> {
         }
         let is_known = is_table(path) || Format::from_path(path).is_some();
         if !is_known {
-            return Err(Report::usage(format!("{}: the ending says no known format", path.display()))
-                .help("results are written to .npy, .npz, .safetensors, .zarr or .csv")
+            return Err(Report::usage(say!("no-known-format", path = path.display().to_string()))
+                .help(say!("written-formats"))
                 .into());
         }
         keep_what_is_there(path, args.force)?;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use zerostride::stream;
 
+use crate::words::say;
 use crate::{bytes, interrupt};
 
 /// An evaluation that ends sooner shows no progress.
@@ -56,7 +57,8 @@ impl Progress {
                     .with_position(done)
             });
             if progress.passes > 1 {
-                bar.set_message(format!("  pass {} of {}", progress.pass, progress.passes));
+                let passes = say!("pass-of", pass = progress.pass, passes = progress.passes);
+                bar.set_message(format!("  {passes}"));
             }
             bar.set_position(done);
         } else if self.said.elapsed() >= INTERVAL {
@@ -77,14 +79,15 @@ impl Progress {
 /// As in `42 %: 8.4 GiB of 20.0 GiB, 1.2 GiB/s, 10 s left`.
 fn line(done: u64, all: u64, elapsed: Duration) -> String {
     let percent = done * 100 / all.max(1);
-    format!("{percent} %: {} of {}, {}", bytes::show(done), bytes::show(all), pace(done, all, elapsed))
+    let [so_far, total] = [done, all].map(bytes::show);
+    say!("done-of", percent = percent, done = so_far, all = total, pace = pace(done, all, elapsed))
 }
 
 /// As in `1.2 GiB/s, 10 s left`, by all that was done since the evaluation began.
 fn pace(done: u64, all: u64, elapsed: Duration) -> String {
     let rate = done as f64 / elapsed.as_secs_f64();
     let left = all.saturating_sub(done) as f64 / rate.max(1.0);
-    format!("{}/s, {left:.0} s left", bytes::show(rate as u64))
+    say!("pace", rate = bytes::show(rate as u64), seconds = format!("{left:.0}"))
 }
 
 #[cfg(test)]

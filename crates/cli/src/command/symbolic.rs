@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::failure::{Report, Result, Status};
+use crate::words::say;
 
 /// An operand: its name, and its sizes, which are numbers and letters.
 pub(super) struct Operand {
@@ -26,12 +27,13 @@ pub(super) fn text(operands: &[Operand]) -> Result<String> {
         let size = others.next().unwrap_or("1");
         let rest: Vec<&str> = others.collect();
         if let Some(other) = rest.iter().find(|other| is_number(size) && is_number(other)) {
-            let message = format!("the sizes {size} and {other} of dimension {dim} differ, and neither is 1");
+            let message = say!("sizes-of-dim-differ", size = size, other = *other, dim = dim);
             return Err(Report::new(Status::Mismatch, message).into());
         }
         if !rest.is_empty() {
-            let all = [&[size], &rest[..]].concat().join(" and ");
-            conditions.push(format!("  dim {dim}   {all} have to be equal, or 1\n"));
+            let and = |all: String, size: &&str| say!("and", first = all, last = *size);
+            let all = rest.iter().fold(size.to_owned(), and);
+            conditions.push(format!("  dim {dim}   {}\n", say!("equal-or-one", sizes = all)));
         }
         result.push(size.to_owned());
     }
@@ -44,7 +46,7 @@ pub(super) fn text(operands: &[Operand]) -> Result<String> {
         };
         rows.push((operand.name.clone(), (0..ndim).map(cell).collect()));
     }
-    rows.push(("result".to_owned(), result.clone()));
+    rows.push((say!("result"), result.clone()));
     let width =
         |texts: &mut dyn Iterator<Item = &String>| texts.map(|text| text.chars().count()).max().unwrap_or(0);
     let first = width(&mut rows.iter().map(|(name, _)| name));
@@ -52,7 +54,8 @@ pub(super) fn text(operands: &[Operand]) -> Result<String> {
         (0..ndim).map(|dim| width(&mut rows.iter().map(|(_, cells)| &cells[dim]))).collect();
     let names: Vec<&str> = operands.iter().map(|operand| &*operand.name).collect();
     let shapes: Vec<String> = operands.iter().map(|operand| shape(&operand.sizes)).collect();
-    let mut text = format!("{}: {} broadcast to {}\n\n", names.join(", "), shapes.join(", "), shape(&result));
+    let (names, shapes) = (names.join(", "), shapes.join(", "));
+    let mut text = say!("broadcast-to", names = names, shapes = shapes, result = shape(&result)) + "\n\n";
     let last = rows.len() - 1;
     for (number, (name, cells)) in rows.iter().enumerate() {
         if number == last {

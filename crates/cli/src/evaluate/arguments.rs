@@ -7,6 +7,7 @@ use zerostride_ops::{self as ops, Kind, Misfit, Signature};
 use super::value::{Part, Value};
 use super::{Budget, Fault, dry, evaluated, names, stand_in};
 use crate::expr::{Name, Problem, Span};
+use crate::words::say;
 
 /// The arguments as written; the receiver of a method comes first.
 pub(super) struct Given {
@@ -34,8 +35,10 @@ impl Given {
 impl Part {
     /// The part as an integer.
     pub(super) fn integer(&self) -> Result<isize, Fault> {
-        let Value::Number(Scalar::Int(value)) = self.value else { return Err(self.unwanted("an integer")) };
-        isize::try_from(value).map_err(|_| self.unwanted("an integer"))
+        let Value::Number(Scalar::Int(value)) = self.value else {
+            return Err(self.unwanted(&say!("an-integer")));
+        };
+        isize::try_from(value).map_err(|_| self.unwanted(&say!("an-integer")))
     }
 
     /// The part as integers: one, or a list of them.
@@ -48,7 +51,7 @@ impl Part {
 
     /// The part as a number of elements.
     pub(super) fn count(&self) -> Result<usize, Fault> {
-        usize::try_from(self.integer()?).map_err(|_| self.unwanted("a number that is not negative"))
+        usize::try_from(self.integer()?).map_err(|_| self.unwanted(&say!("no-negative-number")))
     }
 
     /// The part as numbers of elements: one, or a list of them.
@@ -62,7 +65,7 @@ impl Part {
     fn flag(&self) -> Result<bool, Fault> {
         match self.value {
             Value::Number(Scalar::Bool(flag)) => Ok(flag),
-            _ => Err(self.unwanted("True or False")),
+            _ => Err(self.unwanted(&say!("true-or-false"))),
         }
     }
 
@@ -70,18 +73,22 @@ impl Part {
         match &self.value {
             Value::DType(dtype) => Ok(*dtype),
             Value::Word(word) => {
-                names::dtype(word).map_err(|error| Problem::new(error.to_string(), self.span).into())
+                let unknown = |_| {
+                    let problem = Problem::new(say!("unknown-dtype", name = &**word), self.span);
+                    problem.help(say!("there-are", names = DType::ALL.map(DType::name).join(", "))).into()
+                };
+                names::dtype(word).map_err(unknown)
             }
-            _ => Err(self.unwanted("a dtype, such as 'f32'")),
+            _ => Err(self.unwanted(&say!("some-dtype"))),
         }
     }
 
     pub(super) fn unwanted(&self, wanted: &str) -> Fault {
         let found = match &self.value {
             Value::Number(number) => number.to_string(),
-            other => other.kind().to_owned(),
+            other => other.kind(),
         };
-        Problem::new(format!("expected {wanted}, found {found}"), self.span).into()
+        Problem::new(say!("expected", expected = wanted, found = found), self.span).into()
     }
 }
 
@@ -113,12 +120,12 @@ impl<'a> Bound<'a> {
                 (bound.values, bound.rest) = (names.zip(values).collect(), rest);
                 Ok(bound)
             }
-            Err(Misfit::TooMany(part)) => Err(bound.misused(part.span, "too many arguments")),
+            Err(Misfit::TooMany(part)) => Err(bound.misused(part.span, &say!("too-many-arguments"))),
             Err(Misfit::Twice(name)) => {
-                Err(bound.misused(name.span, &format!("`{}` is given twice", name.text)))
+                Err(bound.misused(name.span, &say!("given-twice", name = &*name.text)))
             }
             Err(Misfit::Unknown(name)) => {
-                Err(bound.misused(name.span, &format!("there is no argument `{}`", name.text)))
+                Err(bound.misused(name.span, &say!("no-argument", name = &*name.text)))
             }
         }
     }
@@ -140,10 +147,13 @@ impl<'a> Bound<'a> {
             },
         };
         Ok(Some(match parameter.kind {
-            Kind::Tensor => Argument::Tensor(self.computed(part)?),
+            Kind::Tensor => {
+                let tensor = dry::read_at_once(self.computed(part)?, self.budget);
+                Argument::Tensor(tensor.map_err(|error| self.fault(error))?)
+            }
             Kind::Tensors => {
                 let Value::Sequence(parts) = part.value else {
-                    return Err(part.unwanted("a list of tensors"));
+                    return Err(part.unwanted(&say!("list-of-tensors")));
                 };
                 Argument::Tensors(
                     parts.into_iter().map(|part| self.computed(part)).collect::<Result<_, _>>()?,
@@ -161,7 +171,7 @@ impl<'a> Bound<'a> {
             Kind::Pairs => match &part.value {
                 Value::Sequence(lists) => {
                     let [own, theirs] = &lists[..] else {
-                        return Err(part.unwanted("two lists of dimensions"));
+                        return Err(part.unwanted(&say!("two-lists")));
                     };
                     Argument::Pairs([own.integers()?, theirs.integers()?])
                 }
@@ -218,7 +228,7 @@ impl<'a> Bound<'a> {
     }
 
     fn misused(&self, span: Span, what: &str) -> Fault {
-        let usage = format!("it is called as {}({})", self.function, self.parameters);
+        let usage = say!("called-as", usage = format!("{}({})", self.function, self.parameters));
         Problem::new(format!("{}(): {what}", self.function), span).help(usage).into()
     }
 
@@ -230,7 +240,7 @@ impl<'a> Bound<'a> {
 
     /// An argument that must be given.
     pub(super) fn required(&mut self, name: &str) -> Result<Part, Fault> {
-        self.optional(name).ok_or_else(|| self.misused(self.span, &format!("`{name}` is missing")))
+        self.optional(name).ok_or_else(|| self.misused(self.span, &say!("missing", name = name)))
     }
 
     pub(super) fn tensor(&mut self, name: &str) -> Result<Expr, Fault> {
@@ -293,7 +303,7 @@ impl<'a> Bound<'a> {
     pub(super) fn quoted(&self, part: Part) -> Result<String, Fault> {
         match part.value {
             Value::Word(word) => Ok(word),
-            _ => Err(part.unwanted("a quoted word")),
+            _ => Err(part.unwanted(&say!("a-quoted-word"))),
         }
     }
 

@@ -6,6 +6,7 @@ use std::cell::Cell;
 use zerostride::DType;
 
 use crate::bytes;
+use crate::words::say;
 
 /// The limit in bytes, the bytes reserved, and the bytes that have been read so far.
 #[derive(Clone, Debug, Default)]
@@ -36,12 +37,13 @@ impl Budget {
         match self.limit {
             Some(limit) if taken > limit => {
                 let [all, limit] = bytes::show_apart([taken, limit]);
-                let others = match self.taken.get() {
-                    0 => String::new(),
-                    others => format!(" besides the {} that are taken already", bytes::show(others)),
-                };
-                let what = if others.is_empty() { all } else { bytes::show(bytes) };
-                Err(format!("this takes {what} of memory{others}, and --max-memory allows {limit}"))
+                Err(match self.taken.get() {
+                    0 => say!("memory-taken", amount = all, limit = limit),
+                    others => {
+                        let [amount, others] = [bytes, others].map(bytes::show);
+                        say!("memory-taken-besides", amount = amount, others = others, limit = limit)
+                    }
+                })
             }
             _ => {
                 self.taken.set(taken);

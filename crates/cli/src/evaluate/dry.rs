@@ -12,6 +12,18 @@ pub(crate) fn stand_in(shape: &[usize], dtype: DType) -> Result<Tensor> {
     Tensor::full(shape, 0, dtype)
 }
 
+/// A tensor whose elements the engine reads before it knows the result: in a dry run ones, which are right
+/// for counts and weights and take the memory of one.
+pub(super) fn read_at_once(
+    tensor: Tensor,
+    budget: &Budget,
+) -> std::result::Result<Tensor, zerostride::Error> {
+    match budget.is_dry() {
+        true => Tensor::full(&[], 1, tensor.dtype())?.broadcast_to(tensor.shape()),
+        false => Ok(tensor),
+    }
+}
+
 /// The results of a function, after reserving memory; placeholders in a dry run.
 pub(super) fn results(
     results: &Results,

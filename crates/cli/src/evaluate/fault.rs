@@ -8,6 +8,7 @@ use zerostride_ops::Domain;
 use crate::expr::{Kind, Problem, Span, parse};
 use crate::failure::{Report, Status};
 use crate::policy;
+use crate::words::say;
 
 /// What went wrong, and where.
 #[derive(Debug)]
@@ -70,9 +71,7 @@ impl Fault {
         match self {
             Fault::Text(problem) => Report::in_text(problem, source),
             Fault::Unknown(span) => {
-                let message = "the shape of this depends on elements, which a dry run does not compute: \
-                               nothing is known of what follows";
-                Report::new(Status::Unknown, message).excerpt(source, span)
+                Report::new(Status::Unknown, say!("shape-depends-on-elements")).excerpt(source, span)
             }
             Fault::Engine(refusal) => {
                 if let Error::Policy(objection) = refusal.error.root() {
@@ -99,19 +98,17 @@ pub(crate) fn refused(error: &Error) -> Report {
 }
 
 /// Advice that is added to PyTorch's message.
-fn advice(error: &Error) -> Option<&'static str> {
+fn advice(error: &Error) -> Option<String> {
     match error.root() {
-        Error::Op(OpError::Promotion { .. } | OpError::Mixed { .. }) => {
-            Some("convert one of them, as in x.to('i64')")
-        }
+        Error::Op(OpError::Promotion { .. } | OpError::Mixed { .. }) => Some(say!("convert-one")),
         Error::Op(OpError::Unsupported { op, dtype }) => match (op.info().domain, dtype.category()) {
             // These messages say themselves what to write.
             (Domain::numeric, _) => None,
-            (Domain::integral | Domain::integer, _) => Some("convert the operand, as in x.to('i64')"),
-            (_, Category::Bool | Category::Int) => Some("convert the operand, as in x.to('f32')"),
+            (Domain::integral | Domain::integer, _) => Some(say!("convert-operand", call = "x.to('i64')")),
+            (_, Category::Bool | Category::Int) => Some(say!("convert-operand", call = "x.to('f32')")),
             _ => None,
         },
-        Error::Op(OpError::NotBool { .. }) => Some("a comparison such as `x > 0` makes a mask"),
+        Error::Op(OpError::NotBool { .. }) => Some(say!("comparison-makes-mask")),
         _ => None,
     }
 }

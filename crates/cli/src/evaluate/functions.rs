@@ -8,6 +8,7 @@ use zerostride_ops::{self as ops, Signature};
 use super::arguments::{Bound, Given};
 use super::value::{Part, Value};
 use super::{Budget, Fault, statistics};
+use crate::words::say;
 
 /// One function.
 #[derive(Clone, Copy)]
@@ -196,7 +197,7 @@ fn number(a: &mut Bound<'_>, name: &str) -> Result<Scalar, Fault> {
     let part = a.required(name)?;
     match part.value {
         Value::Number(number) => Ok(number),
-        _ => Err(part.unwanted("a number")),
+        _ => Err(part.unwanted(&say!("a-number"))),
     }
 }
 
@@ -205,12 +206,12 @@ fn arange(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
     let first = number(a, "start")?;
     let step = match a.optional("step") {
         Some(Part { value: Value::Number(step), .. }) => step,
-        Some(part) => return Err(part.unwanted("a number")),
+        Some(part) => return Err(part.unwanted(&say!("a-number"))),
         None => Scalar::Int(1),
     };
     let (start, end) = match a.optional("end") {
         Some(Part { value: Value::Number(end), .. }) => (first, end),
-        Some(part) => return Err(part.unwanted("a number")),
+        Some(part) => return Err(part.unwanted(&say!("a-number"))),
         None => (Scalar::Int(0), first),
     };
     let len = ((end.to_f64() - start.to_f64()) / step.to_f64()).ceil() as usize;

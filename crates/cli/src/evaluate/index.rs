@@ -7,6 +7,7 @@ use zerostride::{Index, Results, Scalar};
 use super::value::{Part, Value};
 use super::{Budget, Fault, dry, evaluated};
 use crate::expr::{Problem, Span};
+use crate::words::say;
 
 /// One item of an index, its parts evaluated.
 pub(super) enum Step {
@@ -40,7 +41,7 @@ fn among(parts: &[Part], at: &Part) -> Result<Value, Fault> {
     match usize::try_from(from_start).ok().and_then(|place| parts.get(place)) {
         Some(part) => Ok(part.value.clone()),
         None => {
-            let message = format!("index {place} is out of range: there are {} tensors", parts.len());
+            let message = say!("tensor-out-of-range", place = place.to_string(), count = parts.len());
             Err(Problem::new(message, at.span).into())
         }
     }
@@ -58,8 +59,8 @@ fn item(step: Step, budget: &Budget) -> Result<Index, Fault> {
             Value::Number(Scalar::Bool(flag)) => Ok(flag.into()),
             Value::Number(Scalar::Int(at)) => Ok(Index::At(saturated(at))),
             Value::Tensor(_) | Value::Sequence(_) => Ok(evaluated(part, budget)?.into()),
-            other => Err(Problem::new(format!("{} is not an index", other.kind()), part.span)
-                .help("an index is an integer, a slice, None, `...`, a mask or integers, as in x[x > 0] and x[[0, 2]]")
+            other => Err(Problem::new(say!("is-no-index", kind = other.kind()), part.span)
+                .help(say!("indices"))
                 .into()),
         },
     }
@@ -70,10 +71,7 @@ fn bound(part: Part) -> Result<Option<isize>, Fault> {
     match part.value {
         Value::Number(Scalar::Int(value)) => Ok(Some(saturated(value))),
         Value::None => Ok(None),
-        other => {
-            Err(Problem::new(format!("the parts of a slice are integers, not {}", other.kind()), part.span)
-                .into())
-        }
+        other => Err(Problem::new(say!("slice-of-integers", kind = other.kind()), part.span).into()),
     }
 }
 

@@ -6,16 +6,17 @@ use zerostride_ops::UnknownDType;
 
 use super::{Bindings, CONSTANTS, functions};
 use crate::expr::{Problem, Span};
+use crate::words::{say, write_instead};
 
 /// Names in other libraries, and the equivalent here.
 #[rustfmt::skip]
-const ELSEWHERE: [(&str, &str); 6] = [
-    ("average", "write mean(x, dim)"),
-    ("power", "write pow(x, y), or x ** y"),
-    ("mod", "write remainder(x, y), or x % y"),
-    ("invert", "write bitwise_not(x), or ~x"),
-    ("concatenate", "write cat([a, b], dim)"),
-    ("randn", "write rand(3, 4, seed=1)"),
+const ELSEWHERE: [(&str, &[&str]); 6] = [
+    ("average", &["mean(x, dim)"]),
+    ("power", &["pow(x, y)", "x ** y"]),
+    ("mod", &["remainder(x, y)", "x % y"]),
+    ("invert", &["bitwise_not(x)", "~x"]),
+    ("concatenate", &["cat([a, b], dim)"]),
+    ("randn", &["rand(3, 4, seed=1)"]),
 ];
 
 /// The modules whose functions have no prefix here.
@@ -51,35 +52,35 @@ const CODES: [(&str, DType); 14] = [
 
 /// An unknown name.
 pub(super) fn unknown<'a>(name: &'a str, span: Span, bound: impl Iterator<Item = &'a str>) -> Problem {
-    let problem = Problem::new(format!("unknown name `{name}`"), span);
+    let problem = Problem::new(say!("unknown-name", name = name), span);
     if is_function(name) {
-        return Problem::new(format!("`{name}` is a function"), span)
-            .help(format!("call it, as in {name}(x)"));
+        return Problem::new(say!("is-a-function", name = name), span)
+            .help(say!("call-it", call = format!("{name}(x)")));
     }
     if MODULES.contains(&name) {
-        return problem.help("functions stand alone: exp(x), not torch.exp(x)");
+        return problem.help(say!("functions-stand-alone"));
     }
     let constants = CONSTANTS.iter().map(|(constant, _)| *constant);
     // Any one-letter name is one substitution away from any other, so only another case counts as close.
     let likely = |meant: &&str| name.len() > 1 || meant.eq_ignore_ascii_case(name);
     match closest(name, bound.chain(constants)).filter(likely) {
-        Some(meant) => problem.help(format!("did you mean `{meant}`?")),
-        None => problem
-            .help(format!("names get their values after the expression, as in {name}=5 or {name}=x.npy")),
+        Some(meant) => problem.help(say!("did-you-mean", name = meant)),
+        None => problem.help(say!("names-get-values", name = name)),
     }
 }
 
 /// An unknown function or method.
 pub(super) fn unknown_function(name: &str, span: Span, bound: &Bindings) -> Problem {
     if bound.contains_key(name) {
-        return Problem::new(format!("`{name}` is not a function"), span).help("to multiply, write `*`");
+        return Problem::new(say!("is-no-function", name = name), span)
+            .help(say!("to-multiply-write", product = "*"));
     }
-    let problem = Problem::new(format!("unknown function `{name}`"), span);
-    if let Some((_, advice)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
-        return problem.help(*advice);
+    let problem = Problem::new(say!("unknown-function", name = name), span);
+    if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
+        return problem.help(write_instead(instead));
     }
     match closest(name, function_names()) {
-        Some(meant) => problem.help(format!("did you mean `{meant}`?")),
+        Some(meant) => problem.help(say!("did-you-mean", name = meant)),
         None => problem,
     }
 }
@@ -87,14 +88,14 @@ pub(super) fn unknown_function(name: &str, span: Span, bound: &Bindings) -> Prob
 /// An unknown attribute, `x.name`.
 pub(super) fn unknown_attribute(name: &str, span: Span) -> Problem {
     if is_function(name) {
-        return Problem::new(format!("`{name}` is a method"), span)
-            .help(format!("call it, as in x.{name}()"));
+        return Problem::new(say!("is-a-method", name = name), span)
+            .help(say!("call-method", call = format!("x.{name}()")));
     }
     match name {
-        "shape" | "dtype" | "ndim" | "size" => Problem::new(format!("`{name}` is not a tensor"), span)
-            .help("for the shape and dtype of the result, add --dry-run"),
-        _ => Problem::new(format!("unknown attribute `{name}`"), span)
-            .help("there are .T, .mT, .real and .imag"),
+        "shape" | "dtype" | "ndim" | "size" => {
+            Problem::new(say!("is-no-tensor", name = name), span).help(say!("add-dry-run"))
+        }
+        _ => Problem::new(say!("unknown-attribute", name = name), span).help(say!("attributes")),
     }
 }
 

@@ -5,6 +5,7 @@
 use std::cmp::Ordering;
 use std::ops::{BitAnd, BitOr, BitXor};
 
+use crate::words::say;
 use zerostride::{Complex64, Op, Scalar};
 
 /// The value of `op number`.
@@ -12,7 +13,7 @@ pub(super) fn unary(op: Op, number: Scalar) -> Result<Scalar, String> {
     Ok(match (op, number) {
         (Op::BitwiseNot, Scalar::Bool(value)) => Scalar::Int(!i64::from(value)),
         (Op::BitwiseNot, Scalar::Int(value)) => Scalar::Int(!value),
-        (Op::BitwiseNot, _) => return Err("`~` needs an integer".to_owned()),
+        (Op::BitwiseNot, _) => return Err(say!("tilde-needs-integer")),
         (Op::Neg, Scalar::Bool(value)) => Scalar::Int(-i64::from(value)),
         (Op::Neg, Scalar::Int(value)) => Scalar::Int(value.checked_neg().ok_or_else(overflow)?),
         (Op::Neg, Scalar::Float(value)) => Scalar::Float(-value),
@@ -36,11 +37,11 @@ pub(super) fn binary(op: Op, left: Scalar, right: Scalar) -> Result<Scalar, Stri
 }
 
 fn overflow() -> String {
-    "the result does not fit in 64 bits".to_owned()
+    say!("result-too-wide")
 }
 
 fn zero() -> String {
-    "division by zero".to_owned()
+    say!("division-by-zero")
 }
 
 fn int(number: Scalar) -> i64 {
@@ -170,7 +171,7 @@ fn ints(op: Op, a: i64, b: i64) -> Result<Scalar, String> {
         Op::Pow if b < 0 => return floats(op, a as f64, b as f64),
         Op::Pow => power(a, b),
         Op::BitwiseLeftShift | Op::BitwiseRightShift if b < 0 => {
-            return Err("a shift cannot be negative".to_owned());
+            return Err(say!("negative-shift"));
         }
         Op::BitwiseLeftShift if a == 0 => Some(0),
         Op::BitwiseLeftShift if b > 63 => None,
@@ -214,7 +215,7 @@ fn floats(op: Op, a: f64, b: f64) -> Result<Scalar, String> {
 }
 
 fn too_large() -> String {
-    "the result is too large for a float".to_owned()
+    say!("result-too-large")
 }
 
 /// The remainder with the sign of the divisor, even if it is 0.
@@ -303,7 +304,7 @@ fn whole_power(mut base: Complex64, mut exponent: u32) -> Complex64 {
 }
 
 fn unknown(op: Op) -> String {
-    format!("`{}` is not defined for these numbers", op.info().symbol.unwrap_or(op.name()))
+    say!("not-of-these-numbers", op = op.info().symbol.unwrap_or(op.name()))
 }
 
 #[cfg(test)]

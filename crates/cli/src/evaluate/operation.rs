@@ -9,6 +9,7 @@ use super::arguments::Given;
 use super::value::{Part, Value};
 use super::{Budget, Fault, number};
 use crate::expr::{Problem, Span};
+use crate::words::say;
 
 /// `op(operands...)` without further arguments.
 pub(super) fn operator(op: Op, operands: Vec<Part>, span: Span) -> Result<Value, Fault> {
@@ -73,9 +74,8 @@ fn target(part: Option<&Part>, span: Span) -> Result<Tensor, Fault> {
     {
         return Ok(tensor.clone());
     }
-    let problem =
-        Problem::new("only a tensor can be written to, not a view, a computation or a number", span);
-    Err(problem.help("x.add_(y) writes to x; in other cases, write x + y").into())
+    let problem = Problem::new(say!("only-tensors-are-written"), span);
+    Err(problem.help(say!("writes-to-x")).into())
 }
 
 /// How bare numbers are passed to a call.
@@ -144,10 +144,8 @@ fn argument(op: Op, part: Part, kind: Option<Kind>, first: bool, enter: Enter) -
         Value::Word(word) => Argument::Word(word),
         Value::None => Argument::None,
         Value::DType(_) => {
-            let message = format!("{}() takes no dtype", op.name());
-            return Err(Problem::new(message, part.span)
-                .help("convert the result, as in x.to('f64')")
-                .into());
+            let message = say!("takes-no-dtype", call = format!("{}()", op.name()));
+            return Err(Problem::new(message, part.span).help(say!("convert-the-result")).into());
         }
     })
 }

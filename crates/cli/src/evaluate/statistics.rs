@@ -7,6 +7,7 @@ use super::Fault;
 use super::arguments::Bound;
 use super::value::{Part, Value};
 use crate::expr::Problem;
+use crate::words::say;
 
 /// `max` and `min`: of all elements, along a dimension with the places, or of two tensors.
 pub(super) fn extreme(
@@ -27,7 +28,7 @@ pub(super) fn extreme(
             Ok(a.several([value(&input, dims.clone()), place(&ranked, dims)]))
         }
         (Some(other), None) | (None, Some(other)) => Ok(of_two(input, other.operand()?).into()),
-        (Some(part), Some(_)) => Err(part.unwanted("`dim` or `other`, not both")),
+        (Some(part), Some(_)) => Err(part.unwanted(&say!("dim-or-other"))),
     }
 }
 
@@ -116,7 +117,7 @@ pub(super) fn with_mean(a: &mut Bound<'_>, spread: Op) -> Result<Value, Fault> {
     }
     for (name, part) in [("unbiased", unbiased), ("correction", a.optional("correction"))] {
         if let Some(part) = part {
-            let Value::Number(number) = part.value else { return Err(part.unwanted("a number")) };
+            let Value::Number(number) = part.value else { return Err(part.unwanted(&say!("a-number"))) };
             named.push((name.to_owned(), Argument::Number(number)));
         }
     }
@@ -140,7 +141,7 @@ pub(super) fn allclose(a: &mut Bound<'_>) -> Result<Expr, Fault> {
     let (x, y) = (a.tensor("input")?, a.tensor("other")?);
     let mut tolerance = |name, default: f64| match a.optional(name) {
         Some(Part { value: Value::Number(number), .. }) => Ok(number.to_f64()),
-        Some(part) => Err(part.unwanted("a number")),
+        Some(part) => Err(part.unwanted(&say!("a-number"))),
         None => Ok(default),
     };
     let (rtol, atol) = (tolerance("rtol", 1e-5)?, tolerance("atol", 1e-8)?);
@@ -161,8 +162,12 @@ pub(super) fn product(a: &mut Bound<'_>, other: &str, ranks: [usize; 2]) -> Resu
     let found = [rank(&x)?, rank(&y)?];
     if found != ranks {
         let ([own, theirs], [first, second]) = (ranks, found);
-        return Err(a.misused_here(&format!(
-            "it multiplies tensors of {own} and {theirs} dimensions, not of {first} and {second}"
+        return Err(a.misused_here(&say!(
+            "multiplies-others",
+            own = own,
+            theirs = theirs,
+            first = first,
+            second = second
         )));
     }
     Ok(x.matmul(y))
@@ -201,7 +206,8 @@ pub(super) fn meshgrid(a: &mut Bound<'_>) -> Result<Value, Fault> {
                 "ij" => false,
                 "xy" => true,
                 other => {
-                    let message = format!("`indexing` is 'ij' or 'xy', not '{other}'");
+                    let message =
+                        say!("one-of-two", name = "indexing", one = "ij", other = "xy", found = other);
                     return Err(Problem::new(message, span).into());
                 }
             }
@@ -247,7 +253,8 @@ pub(super) fn scatter(a: &mut Bound<'_>, write: Scatter) -> Result<Tensor, Fault
                 "add" => Tensor::scatter_add_,
                 "multiply" => Tensor::scatter_multiply_,
                 other => {
-                    let message = format!("`reduce` is 'add' or 'multiply', not '{other}'");
+                    let message =
+                        say!("one-of-two", name = "reduce", one = "add", other = "multiply", found = other);
                     return Err(Problem::new(message, span).into());
                 }
             }
@@ -272,7 +279,7 @@ pub(super) fn index_add(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
     let (index, source) = (a.elements("index")?, a.elements("source")?);
     let alpha = match a.optional("alpha") {
         Some(Part { value: Value::Number(alpha), .. }) => alpha,
-        Some(part) => return Err(part.unwanted("a number")),
+        Some(part) => return Err(part.unwanted(&say!("a-number"))),
         None => Scalar::Int(1),
     };
     copy(a, &x, |x| x.index_add_(dim, &index, &source, alpha))
@@ -281,7 +288,9 @@ pub(super) fn index_add(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
 pub(super) fn index_put(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
     let x = a.elements("input")?;
     let indices = a.required("indices")?;
-    let Value::Sequence(parts) = indices.value else { return Err(indices.unwanted("a tuple of tensors")) };
+    let Value::Sequence(parts) = indices.value else {
+        return Err(indices.unwanted(&say!("tuple-of-tensors")));
+    };
     let items = parts.into_iter().map(|part| Ok(Index::from(a.computed(part)?)));
     let items = items.collect::<Result<Vec<Index>, Fault>>()?;
     let (values, accumulate) = (a.elements("values")?, a.flag("accumulate")?);

@@ -5,6 +5,7 @@ use zerostride::{Category, Complex64, DType, Error, ErrorClass, Expr, Scalar, Te
 
 use super::Fault;
 use crate::expr::{Problem, Span};
+use crate::words::say;
 
 /// The value of a part of an expression.
 #[derive(Clone, Debug)]
@@ -44,14 +45,14 @@ impl From<Tensor> for Value {
 
 impl Value {
     /// Its name in messages.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(super) fn kind(&self) -> String {
         match self {
-            Value::Number(_) => "a number",
-            Value::Tensor(_) => "a tensor",
-            Value::Sequence(_) => "a list",
-            Value::Word(_) => "a quoted word",
-            Value::DType(_) => "a dtype",
-            Value::None => "None",
+            Value::Number(_) => say!("a-number"),
+            Value::Tensor(_) => say!("a-tensor"),
+            Value::Sequence(_) => say!("a-list"),
+            Value::Word(_) => say!("a-quoted-word"),
+            Value::DType(_) => say!("a-dtype"),
+            Value::None => "None".to_owned(),
         }
     }
 }
@@ -68,7 +69,7 @@ impl Part {
             Value::Number(number) => Ok(number.into()),
             Value::Tensor(expr) => Ok(expr),
             Value::Sequence(items) => Ok(tensor(&items, None, self.span)?.into()),
-            other => Err(Problem::new(format!("{} is not an operand", other.kind()), self.span).into()),
+            other => Err(Problem::new(say!("is-no-operand", kind = other.kind()), self.span).into()),
         }
     }
 
@@ -104,7 +105,7 @@ fn tensor(items: &[Part], dtype: Option<DType>, span: Span) -> Result<Tensor, Fa
         let mut length = None;
         for part in level {
             let Value::Sequence(items) = part.value else {
-                let message = format!("expected a list at dim {}, found {}", shape.len(), part.value.kind());
+                let message = say!("list-expected", dim = shape.len(), kind = part.value.kind());
                 return Err(Problem::new(message, part.span).into());
             };
             let expected = *length.get_or_insert(items.len());
@@ -133,14 +134,12 @@ fn tensor_of(parts: &[Part], shape: &[usize], dtype: Option<DType>, span: Span) 
         match &part.value {
             Value::Number(number) => numbers.push((*number, part.span)),
             Value::Tensor(_) => {
-                return Err(Problem::new("a list of tensors is not a tensor", part.span)
-                    .help("[0] behind it takes the first of them; stack([a, b]) and cat([a, b]) put them together")
+                return Err(Problem::new(say!("tensors-are-no-tensor"), part.span)
+                    .help(say!("first-of-them"))
                     .into());
             }
             other => {
-                return Err(
-                    Problem::new(format!("a list holds numbers, not {}", other.kind()), part.span).into()
-                );
+                return Err(Problem::new(say!("list-holds-numbers", kind = other.kind()), part.span).into());
             }
         }
     }
@@ -189,7 +188,10 @@ fn complex(number: Scalar) -> Complex64 {
 /// Refuses numbers that the requested integer dtype cannot hold, which would wrap, fractions for integers,
 /// and imaginary parts that would be lost. Floats may become infinite.
 fn check_fits(number: Scalar, dtype: DType, span: Span) -> Result<(), Fault> {
-    let misfit = || Err(Problem::new(format!("{number} does not fit in {dtype}"), span).into());
+    let misfit = || {
+        let message = say!("does-not-fit", number = number.to_string(), dtype = dtype.name());
+        Err(Problem::new(message, span).into())
+    };
     let value = match number {
         Scalar::Int(value) => value,
         Scalar::Float(_) if dtype.category() > Category::Int => return Ok(()),

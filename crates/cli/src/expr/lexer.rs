@@ -2,6 +2,7 @@
 //! (`parser.rs`).
 
 use super::{Problem, Span};
+use crate::words::{say, write_instead};
 
 /// A token and its span.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,14 +31,13 @@ const SYMBOLS: [&str; 29] = [
     "+", "-", "*", "/", "%", "@", "&", "|", "^", "~", "<", ">", "(", ")", "[", "]", ",", ":", ".", "=",
 ];
 
-/// Symbols of other languages or word processors, and the equivalent here.
+/// Symbols of other languages, and what to write instead; nothing where a straight quote is meant.
 #[rustfmt::skip]
-const FOREIGN: [(&str, &str); 13] = [
-    ("&&", "write `&`, or logical_and(a, b)"), ("||", "write `|`, or logical_or(a, b)"),
-    ("!", "write `~x`, or logical_not(x)"),
-    ("×", "write `*`"), ("·", "write `*`"), ("÷", "write `/`"), ("−", "write `-`"), ("–", "write `-`"),
-    ("≤", "write `<=`"), ("≥", "write `>=`"), ("≠", "write `!=`"),
-    ("‘", "write a straight quote"), ("’", "write a straight quote"),
+const FOREIGN: [(&str, &[&str]); 13] = [
+    ("&&", &["`&`", "logical_and(a, b)"]), ("||", &["`|`", "logical_or(a, b)"]), ("!", &["`~x`", "logical_not(x)"]),
+    ("×", &["`*`"]), ("·", &["`*`"]), ("÷", &["`/`"]), ("−", &["`-`"]), ("–", &["`-`"]),
+    ("≤", &["`<=`"]), ("≥", &["`>=`"]), ("≠", &["`!=`"]),
+    ("‘", &[]), ("’", &[]),
 ];
 
 /// Reads one token after the other; after the last one, [`TokenKind::End`].
@@ -86,7 +86,7 @@ impl<'a> Lexer<'a> {
         if name.is_ascii() {
             return Ok(name);
         }
-        Err(Problem::new("names are made of ASCII letters, digits and `_`", (start..self.at).into()))
+        Err(Problem::new(say!("names-are-ascii"), (start..self.at).into()))
     }
 
     fn word(&mut self) -> Result<&'a str, Problem> {
@@ -99,8 +99,8 @@ impl<'a> Lexer<'a> {
         }
         let span = (start..self.at).into();
         Err(match self.source[self.at..].starts_with('\\') {
-            true => Problem::new("quoted words have no escapes", span),
-            false => Problem::new("this quote is never closed", span),
+            true => Problem::new(say!("no-escapes"), span),
+            false => Problem::new(say!("quote-never-closed"), span),
         })
     }
 
@@ -114,9 +114,13 @@ impl<'a> Lexer<'a> {
             }
         }
         let start = self.at;
-        if let Some((foreign, advice)) = FOREIGN.iter().find(|(foreign, _)| rest.starts_with(foreign)) {
+        if let Some((foreign, instead)) = FOREIGN.iter().find(|(foreign, _)| rest.starts_with(foreign)) {
             let span = (start..start + foreign.len()).into();
-            return Err(Problem::new(format!("`{foreign}` is not part of the language"), span).help(*advice));
+            let advice = match instead {
+                [] => say!("write-a-straight-quote"),
+                texts => write_instead(texts),
+            };
+            return Err(Problem::new(say!("not-of-the-language", text = *foreign), span).help(advice));
         }
         // A letter of another script: the error is about the whole name, not its first letter.
         if rest.starts_with(char::is_alphanumeric) {
@@ -124,7 +128,7 @@ impl<'a> Lexer<'a> {
         }
         let odd = rest.chars().next().unwrap_or_default();
         Err(Problem::new(
-            format!("unexpected character `{}`", odd.escape_debug()),
+            say!("unexpected-character", character = odd.escape_debug().to_string()),
             (start..start + odd.len_utf8()).into(),
         ))
     }
@@ -142,8 +146,9 @@ impl<'a> Lexer<'a> {
         let tail = self.take(|c| c.is_alphanumeric() || c == '_');
         let span = (start..self.at).into();
         if !tail.is_empty() {
-            let advice = format!("to multiply, write `{} * {}`", brief(text), brief(tail));
-            return Err(Problem::new("a number runs into a name", span).help(advice));
+            let product = format!("{} * {}", brief(text), brief(tail));
+            let advice = say!("to-multiply-write", product = product);
+            return Err(Problem::new(say!("number-runs-into-name"), span).help(advice));
         }
         let lonely = |(at, byte): (usize, &u8)| {
             let neighbour =
@@ -151,20 +156,20 @@ impl<'a> Lexer<'a> {
             *byte == b'_' && !(neighbour(at.checked_sub(1)) && neighbour(Some(at + 1)))
         };
         if text.bytes().enumerate().any(|(at, byte)| lonely((at, &byte))) {
-            return Err(Problem::new("in a number, `_` stands between two digits", span));
+            return Err(Problem::new(say!("underscore-between-digits"), span));
         }
 
         let digits = text.replace('_', "");
         if point || exponent || imaginary {
-            let value: f64 = digits.parse().map_err(|_| Problem::new("this number cannot be read", span))?;
+            let unreadable = |_| Problem::new(say!("unreadable-number"), span);
+            let value: f64 = digits.parse().map_err(unreadable)?;
             if value.is_infinite() {
-                return Err(Problem::new("this number is too large for a float", span)
-                    .help("for infinity, write `inf`"));
+                return Err(Problem::new(say!("number-too-large"), span).help(say!("infinity-is-inf")));
             }
             return Ok(if imaginary { TokenKind::Imaginary(value) } else { TokenKind::Float(value) });
         }
         if whole.starts_with('0') && whole.bytes().any(|byte| matches!(byte, b'1'..=b'9')) {
-            return Err(Problem::new("an integer does not start with 0", span));
+            return Err(Problem::new(say!("no-leading-zero"), span));
         }
         match digits.parse() {
             Ok(value) if value <= 1 << 63 => Ok(TokenKind::Int(value)),
@@ -187,8 +192,7 @@ impl<'a> Lexer<'a> {
 }
 
 pub(super) fn too_large(span: Span) -> Problem {
-    Problem::new("this integer does not fit in 64 bits", span)
-        .help("for a float, write it with a point: `1e20`, `5.0`")
+    Problem::new(say!("integer-too-large"), span).help(say!("float-has-a-point"))
 }
 
 /// A text short enough to be repeated in a message.

@@ -10,6 +10,7 @@ use zerostride::{Op, Scalar};
 use super::ast::{Argument, Ast, Binary, Call, Item, Kind, Name, Node, NodeId};
 use super::lexer::{Lexer, Token, TokenKind, too_large};
 use super::{Problem, Span};
+use crate::words::{say, write_instead};
 
 /// The deepest nesting of brackets, prefixes and exponents.
 pub const MAX_NESTING: usize = 200;
@@ -38,7 +39,7 @@ const COMPARISON: u8 = 1;
 pub fn parse(source: &str) -> Result<Ast, Problem> {
     match parse_results(source)? {
         (ast, None) => Ok(ast),
-        (_, Some(comma)) => Err(Problem::new("expected an operator, found `,`", comma)),
+        (_, Some(comma)) => Err(Problem::new(say!("operator-not-comma"), comma)),
     }
 }
 
@@ -50,9 +51,8 @@ pub(crate) fn parse_results(source: &str) -> Result<(Ast, Option<Span>), Problem
     let mut lexer = Lexer::new(source);
     let next = lexer.next()?;
     if next.kind == TokenKind::End {
-        return Err(
-            Problem::new("the expression is empty", (0..0).into()).help("for instance: zs eval 'x + 1' x=5")
-        );
+        return Err(Problem::new(say!("empty-expression"), (0..0).into())
+            .help(say!("for-instance", command = ADDITION)));
     }
     let mut parser = Parser { lexer, next, nesting: 0, nodes: Vec::new() };
     let first = parser.expression(0)?;
@@ -68,7 +68,7 @@ pub(crate) fn parse_results(source: &str) -> Result<(Ast, Option<Span>), Problem
     }
     match parser.next.kind {
         TokenKind::End => Ok((Ast { nodes: parser.nodes }, comma)),
-        _ => Err(parser.unexpected("an operator")),
+        _ => Err(parser.unexpected(&say!("an-operator"))),
     }
 }
 
@@ -85,6 +85,9 @@ struct Parser<'a> {
     nesting: usize,
     nodes: Vec<Node>,
 }
+
+/// The command that messages show.
+const ADDITION: &str = "zs eval 'x + 1' x=5";
 
 /// The operation of a symbol between operands, and its precedence.
 fn binary(symbol: &str) -> Option<(Binary, u8)> {
@@ -124,14 +127,14 @@ fn prefix(symbol: &str) -> Option<Op> {
 
 /// Python's keywords that this language does not have, and what to write instead.
 #[rustfmt::skip]
-fn refused(word: &str) -> Option<&'static str> {
+fn refused(word: &str) -> Option<String> {
     Some(match word {
-        "and" => "write `a & b` with parentheses around comparisons, or logical_and(a, b)",
-        "or" => "write `a | b` with parentheses around comparisons, or logical_or(a, b)",
-        "not" => "write `~x`, or logical_not(x)",
-        "if" | "else" => "write where(condition, a, b)",
-        "is" => "write `==`",
-        "in" | "for" | "lambda" | "while" | "def" | "import" | "return" | "await" | "yield" => "an expression computes one tensor from others",
+        "and" => say!("write-with-parentheses", text = "a & b", other = "logical_and(a, b)"),
+        "or" => say!("write-with-parentheses", text = "a | b", other = "logical_or(a, b)"),
+        "not" => write_instead(&["`~x`", "logical_not(x)"]),
+        "if" | "else" => write_instead(&["where(condition, a, b)"]),
+        "is" => write_instead(&["`==`"]),
+        "in" | "for" | "lambda" | "while" | "def" | "import" | "return" | "await" | "yield" => say!("one-tensor-from-others"),
         _ => return None,
     })
 }
@@ -152,8 +155,8 @@ impl<'a> Parser<'a> {
 
     fn push(&mut self, kind: Kind, span: Span) -> Result<Part, Problem> {
         if self.nodes.len() >= MAX_NODES {
-            return Err(Problem::new(format!("the expression has more than {MAX_NODES} parts"), span)
-                .help("put the numbers in a file"));
+            return Err(Problem::new(say!("too-many-parts", most = MAX_NODES.to_string()), span)
+                .help(say!("numbers-in-a-file")));
         }
         let id = NodeId(self.nodes.len() as u32);
         self.nodes.push(Node { kind, span });
@@ -166,27 +169,23 @@ impl<'a> Parser<'a> {
         if let TokenKind::Name(word) = kind
             && let Some(advice) = refused(word)
         {
-            return Problem::new(format!("`{word}` is not part of the language"), span).help(advice);
+            return Problem::new(say!("not-of-the-language", text = word), span).help(advice);
         }
-        match kind {
-            TokenKind::End => {
-                Problem::new(format!("expected {expected}, but the expression ends here"), span)
-            }
+        let found = match kind {
+            TokenKind::End => return Problem::new(say!("expected-but-end", expected = expected), span),
             TokenKind::Symbol(symbol @ (")" | "]")) => {
-                Problem::new(format!("this `{symbol}` closes nothing"), span)
+                return Problem::new(say!("closes-nothing", symbol = symbol), span);
             }
-            TokenKind::Symbol("...") => {
-                Problem::new("`...` stands only in an index, as in `x[..., 0]`", span)
-            }
-            TokenKind::Symbol("=") => Problem::new(format!("expected {expected}, found `=`"), span).help(
-                "to compare, write `==`; names get their values after the expression: zs eval 'x + 1' x=5",
-            ),
-            TokenKind::Symbol(symbol) => Problem::new(format!("expected {expected}, found `{symbol}`"), span),
-            TokenKind::Name(_) => Problem::new(format!("expected {expected}, found a name"), span),
-            TokenKind::Word(_) => Problem::new(format!("expected {expected}, found a quoted word"), span),
-            TokenKind::Int(_) | TokenKind::Float(_) | TokenKind::Imaginary(_) => {
-                Problem::new(format!("expected {expected}, found a number"), span)
-            }
+            TokenKind::Symbol("...") => return Problem::new(say!("ellipsis-in-an-index"), span),
+            TokenKind::Symbol(symbol) => format!("`{symbol}`"),
+            TokenKind::Name(_) => say!("a-name"),
+            TokenKind::Word(_) => say!("a-quoted-word"),
+            TokenKind::Int(_) | TokenKind::Float(_) | TokenKind::Imaginary(_) => say!("a-number"),
+        };
+        let problem = Problem::new(say!("expected", expected = expected, found = found), span);
+        match kind {
+            TokenKind::Symbol("=") => problem.help(say!("to-compare-write", command = ADDITION)),
+            _ => problem,
         }
     }
 
@@ -194,7 +193,7 @@ impl<'a> Parser<'a> {
     fn expression(&mut self, least: u8) -> Result<Part, Problem> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
-            let message = format!("the expression is nested more than {MAX_NESTING} deep");
+            let message = say!("nested-too-deep", most = MAX_NESTING.to_string());
             return Err(Problem::new(message, self.next.span));
         }
         let mut left = self.operand()?;
@@ -205,8 +204,8 @@ impl<'a> Parser<'a> {
                 break;
             }
             if tightness == COMPARISON && std::mem::replace(&mut compared, true) {
-                return Err(Problem::new("comparisons do not chain", self.next.span)
-                    .help("write `(a < b) & (b < c)`"));
+                return Err(Problem::new(say!("comparisons-do-not-chain"), self.next.span)
+                    .help(write_instead(&["`(a < b) & (b < c)`"])));
             }
             self.advance()?;
             // Operators are left-associative, except for `**`, whose exponent may also have a prefix.
@@ -243,8 +242,8 @@ impl<'a> Parser<'a> {
                 self.index(part)?
             } else if self.at("(") {
                 let span = self.next.span;
-                return Err(Problem::new("only functions and methods can be called", span)
-                    .help("to multiply, write `*`"));
+                return Err(Problem::new(say!("only-functions-are-called"), span)
+                    .help(say!("to-multiply-write", product = "*")));
             } else {
                 return Ok(part);
             }
@@ -265,7 +264,9 @@ impl<'a> Parser<'a> {
             TokenKind::Name("True") => Kind::Number(Scalar::Bool(true)),
             TokenKind::Name("False") => Kind::Number(Scalar::Bool(false)),
             TokenKind::Name("None") => Kind::None,
-            TokenKind::Name(word) if refused(word).is_some() => return Err(self.unexpected("an operand")),
+            TokenKind::Name(word) if refused(word).is_some() => {
+                return Err(self.unexpected(&say!("an-operand")));
+            }
             TokenKind::Name(word) => {
                 self.advance()?;
                 let function = Name { text: word.into(), span };
@@ -279,7 +280,7 @@ impl<'a> Parser<'a> {
                 let (items, _, span) = self.sequence("[", "]")?;
                 return self.push(Kind::List(items), span);
             }
-            TokenKind::Symbol(_) | TokenKind::End => return Err(self.unexpected("an operand")),
+            TokenKind::Symbol(_) | TokenKind::End => return Err(self.unexpected(&say!("an-operand"))),
         };
         self.advance()?;
         self.push(leaf, span)
@@ -314,7 +315,7 @@ impl<'a> Parser<'a> {
     /// Reports an opening bracket if the text ends after it.
     fn check_open(&self, open: &str, start: Span) -> Result<(), Problem> {
         match self.next.kind {
-            TokenKind::End => Err(Problem::new(format!("this `{open}` is never closed"), start)),
+            TokenKind::End => Err(Problem::new(say!("never-closed", open = open), start)),
             _ => Ok(()),
         }
     }
@@ -324,16 +325,16 @@ impl<'a> Parser<'a> {
         match self.next.kind {
             TokenKind::Symbol(found) if found == close => Ok(self.advance()?.span),
             TokenKind::Symbol(other @ (")" | "]")) => {
-                Err(Problem::new(format!("this `{other}` does not close the `{open}`"), self.next.span))
+                Err(Problem::new(say!("does-not-close", other = other, open = open), self.next.span))
             }
-            _ => Err(self.unexpected(&format!("`,` or `{close}`"))),
+            _ => Err(self.unexpected(&say!("either-sign", one = ",", other = close))),
         }
     }
 
     /// `.name` or `.name(...)`, after the dot.
     fn member(&mut self, receiver: Part) -> Result<Part, Problem> {
         let TokenKind::Name(text) = self.next.kind else {
-            return Err(self.unexpected("the name of a method"));
+            return Err(self.unexpected(&say!("a-method-name")));
         };
         let name = Name { text: text.into(), span: self.advance()?.span };
         if self.at("(") {
@@ -352,7 +353,7 @@ impl<'a> Parser<'a> {
             let argument = self.argument()?;
             if argument.keyword.is_none() && arguments.last().is_some_and(|last| last.keyword.is_some()) {
                 let span = self.nodes[argument.value.index()].span;
-                return Err(Problem::new("an argument without a name follows one with a name", span));
+                return Err(Problem::new(say!("argument-without-name"), span));
             }
             arguments.push(argument);
             if self.eat(",")?.is_none() {
@@ -375,7 +376,7 @@ impl<'a> Parser<'a> {
                 let value = self.expression(0)?;
                 Ok(Argument { keyword: Some(Name { text, span }), value: value.id })
             }
-            _ => Err(self.unexpected("`,` or `)`")),
+            _ => Err(self.unexpected(&say!("either-sign", one = ",", other = ")"))),
         }
     }
 
@@ -391,9 +392,7 @@ impl<'a> Parser<'a> {
         }
         let end = self.close("[", open, "]")?;
         if items.is_empty() {
-            return Err(
-                Problem::new("an index is missing", open.to(end)).help("for all elements, write `x[:]`")
-            );
+            return Err(Problem::new(say!("index-missing"), open.to(end)).help(say!("all-elements")));
         }
         self.push(Kind::Index(receiver.id, items), receiver.span.to(end))
     }
@@ -412,12 +411,12 @@ impl<'a> Parser<'a> {
                 *part = Some(found.id);
             }
             match self.eat(":")? {
-                Some(_) if place == 2 => return Err(Problem::new("a slice has three parts", span)),
+                Some(_) if place == 2 => return Err(Problem::new(say!("slice-has-three-parts"), span)),
                 Some(colon) => span = span.to(colon),
                 None if place > 0 => break,
                 None => match *part {
                     Some(id) => return Ok(Item::At(id)),
-                    None => return Err(self.unexpected("an index")),
+                    None => return Err(self.unexpected(&say!("an-index"))),
                 },
             }
         }

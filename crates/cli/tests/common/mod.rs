@@ -16,12 +16,22 @@ pub(crate) struct Run {
 
 /// Runs `zs` in a folder, without colours and without what the caller's environment says about them.
 pub(crate) fn zs_in(folder: &Path, args: &[&str]) -> Run {
+    zs_with(folder, args, None)
+}
+
+/// Runs `zs` as an Italian user does.
+pub(crate) fn zs_in_italian(folder: &Path, args: &[&str]) -> Run {
+    zs_with(folder, args, Some("it_IT.UTF-8"))
+}
+
+fn zs_with(folder: &Path, args: &[&str], lang: Option<&str>) -> Run {
     let mut command = Command::cargo_bin("zs").expect("the binary is built with its tests");
     for variable in
         ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANG"]
     {
         command.env_remove(variable);
     }
+    command.envs(lang.map(|lang| ("LANG", lang)));
     let output = command.current_dir(folder).args(args).output().expect("zs starts");
     Run {
         status: output.status.code().expect("zs is not killed by a signal"),

@@ -700,6 +700,10 @@ class _Operations:
         """All windows of a size along a dimension, as the last dimension."""
     def outer(self, vec2: _Operand, *, out: Any = None) -> Tensor:
         """All products of an element of one vector and one of another."""
+    def cov(self, *, correction: builtins.int = 1, fweights: _Operand | None = None, aweights: _Operand | None = None) -> Tensor:
+        """The covariances of variables, one in each row; each column is an observation of all."""
+    def corrcoef(self) -> Tensor:
+        """Pearson's correlation coefficients of variables, one in each row."""
     def sum_to_size(self, *size: _Sizes) -> Tensor:
         """Sums what a broadcast from that shape has stretched: the transpose of `expand`."""
     def repeat(self, *repeats: _Sizes) -> Tensor:
@@ -1417,6 +1421,10 @@ def vecdot(x: _Operand, y: _Operand, *, dim: builtins.int = -1, out: Any = None)
     """The sum of products along a dimension, the first factor conjugated."""
 def tensordot(a: _Operand, b: _Operand, dims: Any = 2, *, out: Any = None) -> Tensor:
     """The sum of products over the last dimensions of `a` and the first of `b`, or over two lists of dimensions."""
+def cov(input: _Operand, *, correction: builtins.int = 1, fweights: _Operand | None = None, aweights: _Operand | None = None) -> Tensor:
+    """The covariances of variables, one in each row; each column is an observation of all."""
+def corrcoef(input: _Operand) -> Tensor:
+    """Pearson's correlation coefficients of variables, one in each row."""
 def cat(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
     """Joins tensors along a dimension."""
 def concat(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:

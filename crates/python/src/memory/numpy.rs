@@ -56,7 +56,8 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
         return Ok(None);
     }
     // SAFETY: an array of NumPy's own class begins with these fields, which no other thread changes while
-    // this one holds the GIL.
+    // this one holds the GIL. Without a GIL, NumPy itself asks of programs that no thread reshapes or resizes
+    // an array in place that another one uses: its own functions read these fields as here.
     let array = unsafe { &*object.as_ptr().cast::<Array>() };
     // NumPy has one object for each native dtype; those with swapped bytes are others.
     let native = dtypes(object.py())?.iter().find(|(native, _)| native.as_ptr() == array.dtype);

@@ -14,6 +14,7 @@ macro_rules! argument {
     (type $a:lifetime operand) => { impl Into<Operand<$a>> };
     (type $a:lifetime list) => { &[isize] };
     (type $a:lifetime sizes) => { &[usize] };
+    (type $a:lifetime optional_tensor) => { Option<&Tensor> };
     (type $a:lifetime $other:ident) => { crate::expr::argument!(type $other) };
     (operand $value:ident) => { Operand::expr($value) };
     ($plain:ident $value:ident) => { $value };
@@ -124,6 +125,8 @@ eager! {
     outer(other: operand);
     vecdot(other: operand, dim: dim);
     tensordot(other: operand, own: list, theirs: list);
+    cov(correction: int, fweights: optional_tensor, aweights: optional_tensor);
+    corrcoef();
 }
 
 impl Tensor {

@@ -3,6 +3,7 @@
 
 mod arrange;
 mod copies;
+mod covariance;
 mod evaluate;
 mod in_place;
 mod methods;

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 
 impl Expr {
     /// A node that holds the error of a call with one operand.
-    pub(super) fn failed(&self, name: &str, error: Error) -> Expr {
+    pub(crate) fn failed(&self, name: &str, error: Error) -> Expr {
         Expr::refused(name, std::slice::from_ref(self), error)
     }
 

@@ -135,9 +135,20 @@ pub(crate) fn refusal(error: &Error) -> Value {
 
 /// What differs between a result and the answer; values to the bit, any NaN being every NaN.
 pub(crate) fn difference(found: &Tensor, wanted: &Value) -> Option<String> {
+    difference_but_for(found, wanted, 0.0)
+}
+
+/// As `difference`, where results may differ by so many units in the last place of the largest of them.
+pub(crate) fn difference_but_for(found: &Tensor, wanted: &Value, units: f64) -> Option<String> {
     let dtype: DType = wanted["dtype"].as_str().unwrap().parse().unwrap();
+    let unit = if dtype.to_real() == DType::F64 { f64::EPSILON } else { f32::EPSILON.into() };
+    let finite = |value: &f64| value.is_finite();
+    let wholes = wanted["values"].as_array().unwrap().iter().flat_map(parts).filter(finite);
+    let allowed = units * unit * wholes.fold(0.0, |largest: f64, value| largest.max(value.abs()));
     let same = |(a, b): (&[f64; 2], &Value)| {
-        a.iter().zip(parts(b)).all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan())
+        a.iter()
+            .zip(parts(b))
+            .all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan() || (a - b).abs() < allowed)
     };
     let (ours, theirs) = (values(found), wanted["values"].as_array().unwrap());
     let alike = found.dtype() == dtype

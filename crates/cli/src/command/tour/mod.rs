@@ -8,15 +8,15 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use zerostride::{Expr, Op, Tensor};
-use zerostride_explain::{Explanation, Lang, Operand, Options, Page};
+use zerostride_explain::{Explanation, Operand, Options};
 
 use crate::elements::elements;
 use crate::evaluate::{self, Bindings, Budget, Value};
 use crate::expr;
 use crate::failure::{Report, Result};
 use crate::shape_text::{ShapeText, Sizes};
-use crate::terminal;
 use crate::value_text::{self, Binding, Source};
+use crate::{terminal, words};
 use stops::{Example, Show, Stop, TOUR};
 
 const HEADING: Style = AnsiColor::Cyan.on_default().bold();
@@ -25,12 +25,13 @@ const PROMPT: Style = Style::new().bold();
 pub(crate) fn tour() -> Result<ExitCode> {
     let mut out = terminal::stdout();
     for section in TOUR {
-        let rule = "─".repeat(section.title.chars().count());
-        writeln!(out, "{HEADING}{}\n{rule}{HEADING:#}\n{}\n", section.title, section.text)?;
+        let [title, text] = [section.title, section.text].map(|key| words::sentence(key, &[]));
+        let rule = "─".repeat(title.chars().count());
+        writeln!(out, "{HEADING}{title}\n{rule}{HEADING:#}\n{text}\n")?;
         for stop in section.stops {
             writeln!(out, "{}", run(stop)?)?;
             if !stop.remark.is_empty() {
-                writeln!(out, "{}\n", stop.remark)?;
+                writeln!(out, "{}\n", words::sentence(stop.remark, &[]))?;
             }
         }
     }
@@ -65,8 +66,7 @@ fn run(stop: &Stop) -> Result<String> {
         Example::Shapes { shapes, in_place } => (shapes_only(shapes, in_place)?, None),
         Example::Values { op, expression, bindings } => with_values(op, expression, bindings)?,
     };
-    // The tour is in English, and so are its pictures.
-    let text = explanation.text(&Page { lang: Lang::En, ..terminal::page() });
+    let text = explanation.text(&terminal::page());
     let drawn = match stop.show {
         Show::Whole => text,
         // The first paragraph is the headline, the second the picture.
