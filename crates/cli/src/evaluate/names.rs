@@ -9,13 +9,12 @@ use crate::expr::{Problem, Span};
 
 /// Names in other libraries, and the equivalent here.
 #[rustfmt::skip]
-const ELSEWHERE: [(&str, &str); 6] = [
+const ELSEWHERE: [(&str, &str); 5] = [
     ("average", "write mean(x, dim)"),
     ("power", "write pow(x, y), or x ** y"),
     ("mod", "write remainder(x, y), or x % y"),
     ("invert", "write bitwise_not(x), or ~x"),
     ("concatenate", "write cat([a, b], dim)"),
-    ("randn", "write rand(3, 4, seed=1)"),
 ];
 
 /// The modules whose functions have no prefix here.

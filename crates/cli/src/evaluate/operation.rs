@@ -71,7 +71,7 @@ fn target(part: Option<&Part>, span: Span) -> Result<Tensor, Fault> {
     if let Some(Part { value: Value::Tensor(expr), .. }) = part
         && let Some(tensor) = expr.as_tensor()
     {
-        return Ok(tensor.clone());
+        return Ok(tensor.alias());
     }
     let problem =
         Problem::new("only a tensor can be written to, not a view, a computation or a number", span);
