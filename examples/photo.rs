@@ -12,7 +12,7 @@ use zerostride::{Expr, Result, Tensor, io, tensor};
 pub(crate) fn main() -> Result<()> {
     let img = io::load(data("photo.npy"))?;
     let normalised = normalise(&img);
-    println!("{normalised}\n{}\n", normalised.plan()?);
+    println!("{}\n{}\n", normalised.formula(), normalised.plan()?);
 
     let z = normalised.eval()?;
     println!(

@@ -8,7 +8,7 @@
 
 use std::path::PathBuf;
 
-use zerostride::{Expr, Result, Tensor, io, keepdim};
+use zerostride::{Expr, Result, Slice, Tensor, io, keepdim};
 
 pub(crate) fn main() -> Result<()> {
     let (first, last) = fit(200)?;
@@ -22,7 +22,7 @@ pub(crate) fn fit(steps: usize) -> Result<(f64, f64)> {
     let z = ((&table - table.mean(keepdim(0))) / table.std_corrected(keepdim(0), 0.0)).eval()?;
     let (alcohol, x) = (z.select(1, 0)?, z.narrow(1, 1, 12)?);
 
-    let mut centres = x.slice(0, None, None, 8)?.contiguous()?; // every eighth wine
+    let mut centres = x.slice(0, Slice::from(..).step_by(8))?.contiguous()?; // every eighth wine
     let mut heights = Tensor::zeros(&[23])?.to_dtype(z.dtype())?;
     let mut losses = Vec::new();
     for _ in 0..steps {

@@ -12,12 +12,18 @@ pub(crate) const FILE: &str = "docs/python/reference.md";
 
 const PACKAGE: &str = "crates/python/python/zerostride";
 
+/// The examples of functions and methods, which their docstrings show too (`crates/python/src/examples.rs`).
+const EXAMPLES: &str = "crates/python/stubs/examples.txt";
+
 const INTRODUCTION: &str = "\
 # Reference
 
 Generated from the package's stubs by `cargo xtask gen`. Names, arguments and results are PyTorch's; `axis` and `keepdims` are
 understood for `dim` and `keepdim`. An operand is a tensor, an array of NumPy, torch or JAX, or a number. `out` is a tensor or
 an array that takes the result. [operations.md](../operations.md) says which dtypes each operation computes in.
+
+Every function and method has an anchor of its name, as in `reference.md#add`, and an example, which is a test and stands in its
+docstring too. The examples come after `import zerostride as zs`.
 ";
 
 /// A class or function of the template: its heading, its sentence, and its members.
@@ -32,30 +38,33 @@ struct Described {
 pub(crate) fn text() -> Result<String, String> {
     let mut text = INTRODUCTION.to_owned();
     let (rows, sources) = (stubs::rows()?, sources()?);
+    let path = root().join(EXAMPLES);
+    let sessions = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut section = "";
-    for row in &rows {
-        if is_shown(row, &rows) {
-            if row.section != section {
-                section = &row.section;
-                let _ = write!(text, "\n## {section}\n\n| function | method | |\n|---|---|---|\n");
-            }
-            let _ = writeln!(text, "{}", line(row, &rows));
+    for row in rows.iter().filter(|row| is_shown(row, &rows)) {
+        if row.section != section {
+            section = &row.section;
+            let _ = write!(text, "\n## {section}\n");
         }
+        text += &entry(row, &rows, &sessions)?;
     }
     let described = described(&stubs::template()?);
+    let own = own_sources()?;
+    let fenced = |session: String| format!("```python\n{session}\n```\n");
+    let shown = |name: &str| examples(name, &sources).or_else(|| documented(name, &own).map(fenced));
     text += "\n## Around computations\n\n| function | |\n|---|---|\n";
     for one in described.iter().filter(|one| one.members.is_empty() && one.heading.ends_with(')')) {
         let name = one.heading.split('(').next().unwrap_or_default();
         // Below, examples have a heading of this name.
-        let anchor = match examples(name, &sources) {
+        let anchor = match shown(name) {
             Some(_) => String::new(),
-            None => format!("<a id=\"{name}\"></a>"),
+            None => anchor(name),
         };
         let _ = writeln!(text, "| {anchor}`{}` | {} |", one.heading, one.doc);
     }
     for one in &described {
         let name = one.heading.split('(').next().unwrap_or_default();
-        if let (true, Some(examples)) = (one.heading.ends_with(')'), examples(name, &sources)) {
+        if let (true, Some(examples)) = (one.heading.ends_with(')'), shown(name)) {
             let _ = write!(text, "\n### {name}\n\n{examples}");
         }
     }
@@ -66,7 +75,19 @@ pub(crate) fn text() -> Result<String, String> {
             text += "\n| | |\n|---|---|\n";
         }
         for (member, doc) in &one.members {
-            let _ = writeln!(text, "| `{member}` | {doc} |");
+            let name = member.split('(').next().unwrap_or(member);
+            // `real` is a function too, `html` a method of several classes: the first has the anchor.
+            let is_there = [anchor(name), format!("\n### {name}\n")].iter().any(|first| text.contains(first));
+            let anchor = if is_there { String::new() } else { anchor(name) };
+            let _ = writeln!(text, "| {anchor}`{member}` | {doc} |");
+        }
+        let members = one
+            .members
+            .iter()
+            .filter_map(|(member, _)| documented(member.split('(').next().unwrap_or(member), &own));
+        let members: Vec<String> = members.collect();
+        if !members.is_empty() {
+            let _ = write!(text, "\n{}", fenced(members.join("\n")));
         }
         if let Some(examples) = examples(&one.heading, &sources) {
             let _ = write!(text, "\n{examples}");
@@ -86,6 +107,30 @@ fn sources() -> Result<String, String> {
     paths.map(|path| fs::read_to_string(path).map_err(failed)).collect()
 }
 
+/// The package's Rust whose functions and methods have docstrings of their own.
+fn own_sources() -> Result<String, String> {
+    let read = |name| {
+        let path = root().join("crates/python/src").join(name);
+        fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    ["tensor.rs", "explain.rs", "threads.rs"].into_iter().map(read).collect()
+}
+
+/// The session in the comment above a function, or a getter of another name, in Rust.
+fn documented(name: &str, source: &str) -> Option<String> {
+    let starts = [format!("fn {name}("), format!("fn {name}<"), format!("#[getter({name})]")];
+    let lines: Vec<&str> = source.lines().map(str::trim).collect();
+    let is_start =
+        |line: &&str| starts.iter().any(|start| line.trim_start_matches("pub(crate) ").starts_with(start));
+    let at = lines.iter().position(is_start)?;
+    let above = lines[..at].iter().rev().take_while(|line| line.starts_with("///") || line.starts_with("#["));
+    let mut comment: Vec<&str> =
+        above.filter_map(|line| line.strip_prefix("///")).map(str::trim_start).collect();
+    comment.reverse();
+    let session = comment.iter().position(|line| line.starts_with(">>>"))?;
+    Some(comment[session..].join("\n"))
+}
+
 /// The examples of a function's or a class's docstring.
 fn examples(name: &str, sources: &str) -> Option<String> {
     let start = ["def", "class"].iter().find_map(|kind| sources.find(&format!("\n{kind} {name}(")))?;
@@ -100,31 +145,69 @@ fn examples(name: &str, sources: &str) -> Option<String> {
     (!examples.is_empty()).then(|| format!("```python\n{}\n```\n", examples.join("\n\n")))
 }
 
-/// In-place methods are shown beside the function of their name.
+/// Other names and in-place methods are shown beside the function of their name.
 fn is_shown(row: &Row, rows: &[Row]) -> bool {
-    row.function || row.name.strip_suffix('_').is_none_or(|name| find(name, rows).is_none())
+    let is_in_place =
+        !row.function && row.name.strip_suffix('_').is_some_and(|name| find(name, rows).is_some());
+    row.other_name_of.is_none() && !is_in_place
 }
 
 fn find<'a>(name: &str, rows: &'a [Row]) -> Option<&'a Row> {
     rows.iter().find(|row| row.name == name)
 }
 
-fn line(row: &Row, rows: &[Row]) -> String {
+/// A function with its anchors, its call, its other names and methods, and its example.
+fn entry(row: &Row, rows: &[Row], sessions: &str) -> Result<String, String> {
+    let (name, doc) = (&row.name, &row.doc);
+    let also: Vec<&str> = rows
+        .iter()
+        .filter(|other| other.other_name_of.as_ref() == Some(name))
+        .map(|other| other.name.as_str())
+        .collect();
+    let names: Vec<&str> = std::iter::once(name.as_str()).chain(also.iter().copied()).collect();
+    let in_place = names.iter().map(|name| format!("{name}_")).filter(|name| find(name, rows).is_some());
+    let in_place: Vec<String> = in_place.collect();
+    // The heading is the anchor of the first name.
+    let anchored = also.iter().copied().chain(in_place.iter().map(String::as_str));
+    let anchors: String = anchored.map(anchor).collect();
+    let mut line = format!("{anchors}`{}`", call(row));
+    let list = |names: &mut dyn Iterator<Item = &str>, dot| {
+        names.map(|name| format!("`{dot}{name}`")).collect::<Vec<_>>().join(", ")
+    };
+    if !also.is_empty() {
+        let _ = write!(line, ", also {}", list(&mut also.iter().copied(), ""));
+    }
+    let both = names.iter().copied().filter(|_| row.function && row.method);
+    let methods = list(&mut both.chain(in_place.iter().map(String::as_str)), ".");
+    if !methods.is_empty() {
+        let _ = write!(line, "; as methods {methods}");
+    }
+    let example = session(name, sessions).ok_or_else(|| format!("{EXAMPLES} has no example of {name}"))?;
+    Ok(format!("\n### {name}\n\n{line}\n\n{doc}\n\n```python\n{example}\n```\n"))
+}
+
+fn anchor(name: &str) -> String {
+    format!("<a id=\"{name}\"></a>")
+}
+
+/// How a function is called, or a method that is no function.
+fn call(row: &Row) -> String {
     let name = &row.name;
-    let call = format!(
-        "<a id=\"{name}\"></a>`{name}({})`",
-        row.parameters.iter().map(|parameter| plain(parameter)).collect::<Vec<_>>().join(", ")
-    );
-    let mut methods = Vec::new();
-    if row.method {
-        methods.push(format!("`.{name}`"));
+    let parameters: Vec<String> = row.parameters.iter().map(|parameter| plain(parameter)).collect();
+    if row.function {
+        return format!("{name}({})", parameters.join(", "));
     }
-    let in_place = format!("{name}_");
-    if find(&in_place, rows).is_some() {
-        methods.push(format!("`.{in_place}`"));
-    }
-    let function = if row.function { call } else { String::new() };
-    format!("| {function} | {} | {} |", methods.join(" "), row.doc.replace('|', "\\|"))
+    let receiver = parameters.iter().position(|parameter| parameter == "input").unwrap_or(0);
+    let others = parameters.iter().enumerate().filter(|(place, _)| *place != receiver);
+    let others: Vec<&str> = others.map(|(_, parameter)| parameter.as_str()).collect();
+    format!("x.{name}({})", others.join(", "))
+}
+
+/// The session under the names that begin with this one.
+fn session<'a>(name: &str, sessions: &'a str) -> Option<&'a str> {
+    let mut entries = sessions.split("\n# ").skip(1).filter_map(|entry| entry.split_once('\n'));
+    let (_, session) = entries.find(|(names, _)| names.split(' ').next() == Some(name))?;
+    Some(session.trim_end())
 }
 
 /// A parameter without its type, as in `dim=None`.

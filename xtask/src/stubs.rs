@@ -82,6 +82,8 @@ pub(crate) struct Row {
     pub(crate) method: bool,
     /// The heading of the section that the row is in.
     pub(crate) section: String,
+    /// The first name of the function, if this is another one.
+    pub(crate) other_name_of: Option<String>,
 }
 
 /// The rows in the order of the stubs.
@@ -188,6 +190,7 @@ fn operations() -> Vec<Row> {
                 function: false,
                 method: true,
                 section: section.to_owned(),
+                other_name_of: None,
             })
             .collect();
         if !keyword_only {
@@ -205,6 +208,7 @@ fn operations() -> Vec<Row> {
                 function: true,
                 method: op.is_method(),
                 section: section.to_owned(),
+                other_name_of: (*name != info.name).then(|| info.name.to_owned()),
             });
         }
         rows.extend(in_place);
@@ -234,6 +238,7 @@ fn functions() -> impl Iterator<Item = Row> {
                 .into_iter()
                 .flatten()
                 .collect(),
+            other_name_of: (name != info.names[0]).then(|| info.names[0].to_owned()),
         }
     };
     Function::ALL
@@ -300,7 +305,15 @@ fn own_row(line: &str, doc: String, section: &str) -> Option<Row> {
     let mut quoted = rest.strip_prefix('"')?.split('"');
     let (name, parameters) = (quoted.next()?.to_owned(), quoted.nth(1)?);
     let parameters = parameters.split(", ").filter(|parameter| !parameter.is_empty()).map(own_parameter);
-    Some(Row { name, parameters: parameters.collect(), doc, function, method, section: section.to_owned() })
+    Some(Row {
+        name,
+        parameters: parameters.collect(),
+        doc,
+        function,
+        method,
+        section: section.to_owned(),
+        other_name_of: None,
+    })
 }
 
 /// A parameter with the type that its name implies.

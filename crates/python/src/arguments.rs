@@ -156,7 +156,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
     pub(crate) fn value(&self, name: &str) -> PyResult<Value> {
         let object = self.required(name)?;
         match Given::new(object)? {
-            Some(Given::Tensor(tensor)) => Ok(Value::Tensor(tensor.clone())),
+            Some(Given::Tensor(tensor)) => Ok(Value::Tensor(tensor.alias())),
             Some(Given::Foreign(tensor)) => Ok(Value::Tensor(tensor)),
             Some(Given::Number(number)) => Tensor::scalar(number).map(Value::Tensor).map_err(raise),
             Some(Given::Traced(expr)) => Ok(Value::Traced(expr.clone())),
@@ -194,7 +194,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
     /// Converts objects to tensors.
     pub(crate) fn tensors_of(&self, objects: &[Bound<'py, PyAny>]) -> PyResult<Vec<Tensor>> {
         let tensor = |object: &Bound<'py, PyAny>| match Given::new(object)? {
-            Some(Given::Tensor(tensor)) => Ok(tensor.clone()),
+            Some(Given::Tensor(tensor)) => Ok(tensor.alias()),
             Some(Given::Foreign(tensor)) => Ok(tensor),
             Some(Given::Traced(expr)) if expr.has_inputs() => PyExpr(expr.clone()).read(self.py),
             Some(Given::Traced(expr)) => Err(self.untraceable(expr)),
@@ -214,7 +214,8 @@ impl<'a, 'py> Arguments<'a, 'py> {
             _ => "call it outside of the function, and pass its result in",
         };
         let message = format!(
-            "{function}() needs the elements of {expr}, which a traced function does not know yet: {instead}"
+            "{function}() needs the elements of {}, which a traced function does not know yet: {instead}",
+            expr.formula()
         );
         TraceError::new_err(message)
     }

@@ -18,6 +18,7 @@ use pyo3::{PyTypeInfo, ffi};
 use smallvec::SmallVec;
 use zerostride_ops::{self as ops, Op, Shown};
 
+use crate::examples;
 use crate::expr::PyExpr;
 use crate::functions::{self, Function};
 use crate::row;
@@ -156,7 +157,8 @@ fn of_method(signature: &str) -> String {
 /// The definition of a function, which Python uses as long as it runs.
 fn define(entry: &Entry, signature: &str, call: Raw) -> PyResult<*mut ffi::PyMethodDef> {
     let name = CString::new(entry.name)?;
-    let doc = CString::new(format!("{}{signature}\n--\n\n{}", entry.name, entry.doc.trim()))?;
+    let (sentence, example) = (entry.doc.trim(), examples::of(entry.name));
+    let doc = CString::new(format!("{}{signature}\n--\n\n{sentence}\n\n{example}", entry.name))?;
     let definition = ffi::PyMethodDef {
         ml_name: name.into_raw(),
         ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: call },

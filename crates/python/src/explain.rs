@@ -25,6 +25,13 @@ pub(crate) struct PyExplanation {
 ///
 /// A keyword names its operand. ``lang`` is "en" or "it", ``op`` is an operation, ``in_place`` says that the
 /// first operand is written to. The result prints as text, and as pictures in notebooks.
+///
+/// >>> explained = zs.explain((5, 1), b=(3,))
+/// >>> explained.to_dict()["shape"]
+/// [5, 3]
+/// >>> print(explained)
+/// a and b: (5, 1) and (3,) broadcast to (5, 3)
+/// ...
 #[pyfunction]
 #[pyo3(signature = (*operands, lang="en", op=None, in_place=false, **named))]
 pub(crate) fn explain(

@@ -202,7 +202,7 @@ impl<'py> Arguments<'py> {
         // An integer out of i64's range is a value, but no operand.
         let given = if object.is_exact_instance_of::<PyInt>() { None } else { Given::new(object)? };
         let (tensor, library) = match given {
-            Some(Given::Tensor(tensor)) => (tensor.clone(), Library::Own),
+            Some(Given::Tensor(tensor)) => (tensor.alias(), Library::Own),
             Some(Given::Foreign(tensor)) => (tensor, Library::of(object)?),
             Some(Given::Traced(_)) => {
                 self.has_exprs = true;

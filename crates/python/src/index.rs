@@ -117,7 +117,8 @@ fn picks(item: &Index) -> bool {
 
 fn untraceable(what: &str, expr: &Expr) -> PyErr {
     TraceError::new_err(format!(
-        "{what} elements of {expr}, which a traced function does not know yet: index outside of the function, or choose with where(condition, a, b)"
+        "{what} elements of {}, which a traced function does not know yet: index outside of the function, or choose with where(condition, a, b)",
+        expr.formula()
     ))
 }
 

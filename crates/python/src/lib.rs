@@ -5,6 +5,8 @@
 //! not compute.
 
 #![deny(unsafe_code)]
+// Examples in docstrings are sessions of Python, where a result follows its prompt.
+#![allow(clippy::doc_lazy_continuation)]
 
 mod arguments;
 mod autocast;
@@ -14,6 +16,7 @@ mod dtype;
 #[allow(unsafe_code)]
 mod entry;
 mod error;
+mod examples;
 mod explain;
 mod expr;
 mod eye;

@@ -50,11 +50,11 @@ fn joined(data: &Bound<'_, PyAny>, dtype: Option<DType>, depth: usize) -> PyResu
     for item in data.try_iter()? {
         let item = item?;
         let part = match if item.is_instance_of::<PyInt>() { None } else { Given::new(&item)? } {
-            Some(Given::Tensor(tensor)) => tensor.clone(),
+            Some(Given::Tensor(tensor)) => tensor.alias(),
             Some(Given::Foreign(tensor)) => tensor,
             _ => tensor_below(&item, dtype, depth + 1)?,
         };
-        parts.push(dtype.map_or(Ok(part.clone()), |dtype| part.to_dtype(dtype)).map_err(raise)?);
+        parts.push(dtype.map_or(Ok(part.alias()), |dtype| part.to_dtype(dtype)).map_err(raise)?);
     }
     stack(&parts.iter().collect::<Vec<_>>(), 0).map_err(raise)
 }
@@ -216,7 +216,7 @@ fn element(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<(Sc
         return Ok(Some((number, own.map_or(Ok(natural), |own| dtype::extract(&own))?)));
     }
     let tensor = match Given::new(data)? {
-        Some(Given::Tensor(tensor)) => tensor.clone(),
+        Some(Given::Tensor(tensor)) => tensor.alias(),
         Some(Given::Foreign(tensor)) => tensor,
         _ => return Ok(None),
     };

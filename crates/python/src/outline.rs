@@ -17,7 +17,7 @@ pub(crate) fn _step<'py>(expr: &Bound<'py, PyExpr>) -> PyResult<(usize, Bound<'p
     let node = |expr: &Expr| Bound::new(py, PyExpr(expr.clone()));
     let nodes = |exprs: &[Expr]| PyList::new(py, exprs.iter().map(node).collect::<PyResult<Vec<_>>>()?);
     let step = match expr.step().map_err(crate::error::raise)? {
-        Step::Tensor(tensor) => ("tensor", tensor::object(py, tensor.clone())?).into_pyobject(py)?,
+        Step::Tensor(tensor) => ("tensor", tensor::object(py, tensor.alias())?).into_pyobject(py)?,
         Step::Number(value) => ("number", number::object(py, value)?).into_pyobject(py)?,
         Step::Map(op, operands, compute) => {
             ("map", nodes(operands)?, op.name(), dtype::object(py, compute)).into_pyobject(py)?

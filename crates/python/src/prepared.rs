@@ -63,7 +63,7 @@ impl Prepared {
             (Output::Result(number), Some(order)) => {
                 memory::torch(py, results[*number].permute(order).map_err(raise)?)
             }
-            (Output::Result(number), None) => memory::torch(py, results[*number].clone()),
+            (Output::Result(number), None) => memory::torch(py, results[*number].alias()),
             (Output::Argument(place), _) => operands.get_item(*place),
             _ => output.object(py, &[], &[]),
         };

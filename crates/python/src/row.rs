@@ -171,7 +171,7 @@ pub(crate) fn untraceable_target(name: &str, out: &Bound<'_, PyAny>) -> PyErr {
 /// The tensor of an object that is passed as `out`; the object sees what is written to it.
 pub(crate) fn target(out: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     if let Ok(tensor) = out.cast::<PyTensor>() {
-        return Ok(tensor.get().0.clone());
+        return Ok(tensor.get().0.alias());
     }
     let name = type_name(out);
     let Some(found) = memory::array(out)? else {

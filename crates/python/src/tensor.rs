@@ -20,6 +20,11 @@ use crate::{functions, index, memory, number};
 #[pyclass(name = "Tensor", module = "zerostride", frozen, weakref)]
 pub(crate) struct PyTensor(pub(crate) Tensor);
 
+/// A row-major copy.
+pub(crate) fn row_major(tensor: &Tensor) -> zerostride::Result<Tensor> {
+    if tensor.is_contiguous() { tensor.clone_elements() } else { tensor.contiguous() }
+}
+
 /// The tensor as a Python object.
 #[inline]
 pub(crate) fn object(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
@@ -29,12 +34,18 @@ pub(crate) fn object(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny
 #[pymethods]
 impl PyTensor {
     /// The sizes of the dimensions.
+    ///
+    /// >>> zs.zeros(2, 3).shape
+    /// (2, 3)
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.0.shape())
     }
 
     /// The sizes of the dimensions, or of one.
+    ///
+    /// >>> zs.zeros(2, 3).size(0)
+    /// 2
     #[pyo3(signature = (dim=None))]
     fn size<'py>(&self, py: Python<'py>, dim: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
         match dim {
@@ -44,6 +55,9 @@ impl PyTensor {
     }
 
     /// Elements between neighbours along each dimension, or along one.
+    ///
+    /// >>> zs.zeros(2, 3).t().stride()
+    /// (1, 3)
     #[pyo3(signature = (dim=None))]
     fn stride<'py>(&self, py: Python<'py>, dim: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
         match dim {
@@ -53,96 +67,154 @@ impl PyTensor {
     }
 
     /// The number of dimensions.
+    ///
+    /// >>> zs.zeros(2, 3).ndim
+    /// 2
     #[getter]
     fn ndim(&self) -> usize {
         self.0.ndim()
     }
 
     /// The number of dimensions.
+    ///
+    /// >>> zs.zeros(2, 3).dim()
+    /// 2
     fn dim(&self) -> usize {
         self.0.ndim()
     }
 
     /// The number of elements.
+    ///
+    /// >>> zs.zeros(2, 3).numel()
+    /// 6
     fn numel(&self) -> usize {
         self.0.numel()
     }
 
     /// Bytes of one element.
+    ///
+    /// >>> zs.zeros(2, 3).itemsize
+    /// 4
     #[getter]
     fn itemsize(&self) -> usize {
         self.0.dtype().item_size()
     }
 
     /// Bytes of one element.
+    ///
+    /// >>> zs.zeros(2, 3).element_size()
+    /// 4
     fn element_size(&self) -> usize {
         self.0.dtype().item_size()
     }
 
     /// Bytes of all elements.
+    ///
+    /// >>> zs.zeros(2, 3).nbytes
+    /// 24
     #[getter]
     fn nbytes(&self) -> usize {
         self.0.numel() * self.0.dtype().item_size()
     }
 
+    /// The type of the elements.
+    ///
+    /// >>> zs.tensor([1, 2]).dtype
+    /// zerostride.int64
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyDType> {
         dtype::object(py, self.0.dtype()).clone()
     }
 
     /// Where the elements are: always "cpu".
+    ///
+    /// >>> zs.zeros(2).device
+    /// 'cpu'
     #[getter]
     fn device(&self) -> &'static str {
         "cpu"
     }
 
     /// The element of the memory at which the tensor starts.
+    ///
+    /// >>> zs.arange(6)[2:].storage_offset()
+    /// 2
     fn storage_offset(&self) -> usize {
         self.0.storage_offset()
     }
 
     /// The address of the first element.
+    ///
+    /// >>> x = zs.arange(6)
+    /// >>> x[2:].data_ptr() - x.data_ptr()
+    /// 16
     fn data_ptr(&self) -> usize {
         self.0.data_ptr() as usize
     }
 
     /// Whether the elements lie next to each other in row-major order.
+    ///
+    /// >>> zs.zeros(2, 3).t().is_contiguous()
+    /// False
     fn is_contiguous(&self) -> bool {
         self.0.is_contiguous()
     }
 
     /// The tensor itself: only what is traced has gradients.
+    ///
+    /// >>> zs.tensor([1, 2]).detach()
+    /// tensor([1, 2])
     fn detach(slf: Bound<'_, Self>) -> Bound<'_, Self> {
         slf
     }
 
+    /// Whether the elements are floats.
+    ///
+    /// >>> zs.tensor([1, 2]).is_floating_point()
+    /// False
     fn is_floating_point(&self) -> bool {
         self.0.dtype().category() == Category::Float
     }
 
+    /// Whether the elements are complex numbers.
+    ///
+    /// >>> zs.tensor([1 + 2j]).is_complex()
+    /// True
     fn is_complex(&self) -> bool {
         self.0.dtype().category() == Category::Complex
     }
 
     /// Whether the elements may be written; not so on memory that was lent for reading.
+    ///
+    /// >>> zs.from_dlpack(zs.zeros(2)).writable
+    /// True
     #[getter]
     fn writable(&self) -> bool {
         self.0.is_writable()
     }
 
     /// The dimensions in reverse order.
+    ///
+    /// >>> zs.zeros(2, 3, 4).T.shape
+    /// (4, 3, 2)
     #[getter(T)]
     fn reversed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        functions::reversed(Value::Tensor(self.0.clone()))?.object(py)
+        functions::reversed(Value::Tensor(self.0.alias()))?.object(py)
     }
 
     /// The last two dimensions swapped.
+    ///
+    /// >>> zs.zeros(2, 3, 4).mT.shape
+    /// (2, 4, 3)
     #[getter(mT)]
     fn matrix_transposed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        functions::matrix_transposed(Value::Tensor(self.0.clone()))?.object(py)
+        functions::matrix_transposed(Value::Tensor(self.0.alias()))?.object(py)
     }
 
     /// The real parts: of a complex tensor those in its memory, of another one itself.
+    ///
+    /// >>> zs.tensor([1 + 2j]).real
+    /// tensor([1.])
     #[getter]
     fn real<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         if slf.get().is_complex() { part(slf, "real") } else { Ok(slf.clone().into_any()) }
@@ -154,6 +226,9 @@ impl PyTensor {
     }
 
     /// The imaginary parts of a complex tensor, in its memory; of another one zeros, as NumPy has them.
+    ///
+    /// >>> zs.tensor([1 + 2j]).imag
+    /// tensor([2.])
     #[getter]
     fn imag<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         if slf.get().is_complex() {
@@ -171,17 +246,26 @@ impl PyTensor {
     }
 
     /// The only element, as a Python number.
+    ///
+    /// >>> zs.tensor([[2.5]]).item()
+    /// 2.5
     fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.check_single()?;
         element(py, &self.0)
     }
 
     /// The elements as nested lists of Python numbers.
+    ///
+    /// >>> zs.tensor([[1, 2], [3, 4]]).tolist()
+    /// [[1, 2], [3, 4]]
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         nested(py, &self.0)
     }
 
     /// A NumPy array on the same memory.
+    ///
+    /// >>> zs.tensor([1, 2]).numpy()
+    /// array([1, 2])
     fn numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         memory::numpy(slf)
     }
@@ -216,7 +300,7 @@ impl PyTensor {
 
     fn __iter__(&self) -> PyResult<Rows> {
         match self.0.shape().first() {
-            Some(_) => Ok(Rows { tensor: self.0.clone(), next: AtomicIsize::new(0) }),
+            Some(_) => Ok(Rows { tensor: self.0.alias(), next: AtomicIsize::new(0) }),
             None => Err(PyTypeError::new_err("iteration over a 0-d tensor")),
         }
     }
@@ -224,7 +308,7 @@ impl PyTensor {
     /// The rows from the last to the first.
     fn __reversed__(&self) -> PyResult<PyTensor> {
         match self.0.ndim() {
-            0 => Ok(PyTensor(self.0.clone())),
+            0 => Ok(PyTensor(self.0.alias())),
             _ => self.0.flip(&[0]).map(PyTensor).map_err(raise),
         }
     }
@@ -308,7 +392,7 @@ impl PyTensor {
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        index::get(Value::Tensor(self.0.clone()), key)?.object(py)
+        index::get(Value::Tensor(self.0.alias()), key)?.object(py)
     }
 
     fn __setitem__(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -317,7 +401,7 @@ impl PyTensor {
 
     /// Another tensor on the same memory.
     fn __copy__(&self) -> PyTensor {
-        PyTensor(self.0.clone())
+        PyTensor(self.0.alias())
     }
 
     /// A tensor of the same elements, in memory of its own.

@@ -135,12 +135,21 @@ fn caller(py: Python<'_>) -> Caller {
 }
 
 /// Sets how many threads work on one evaluation; at least one does.
+///
+/// >>> before = zs.get_num_threads()
+/// >>> zs.set_num_threads(1)
+/// >>> zs.get_num_threads()
+/// 1
+/// >>> zs.set_num_threads(before)
 #[pyfunction]
 pub(crate) fn set_num_threads(py: Python<'_>, threads: usize) {
     py.detach(|| zerostride::set_num_threads(threads));
 }
 
 /// How many threads work on one evaluation.
+///
+/// >>> zs.get_num_threads() >= 1
+/// True
 #[pyfunction]
 pub(crate) fn get_num_threads() -> usize {
     zerostride::num_threads()
@@ -148,6 +157,9 @@ pub(crate) fn get_num_threads() -> usize {
 
 /// Prints what computes in this process: the version, the instruction set, whether formulas become machine
 /// code, and the threads.
+///
+/// >>> zs.show_config()
+/// zerostride ...
 #[pyfunction]
 pub(crate) fn show_config(py: Python<'_>) -> PyResult<()> {
     py.import("sys")?.getattr("stdout")?.call_method1("write", (zerostride::show_config(),)).map(drop)

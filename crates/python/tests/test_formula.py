@@ -46,7 +46,7 @@ REFUSED = [
     ("x + None", "no operand"), ("x.shape*10**9", "no operand"), ("'%9999999999d' % 1", "no operand"), ("f'{x}'", "JoinedStr"), ("b'a'", "bytes"),
     ("set_num_threads(1)", "set_num_threads"), ("get_num_threads()", "get_num_threads"), ("explain(x)", "explain"), ("rebuild(x)", "rebuild"),
     ("open('x.npy')", "open"), ("evaluate('x')", "evaluate"), ("zeros(10**12)", "zeros"), ("full((10**12,), 1)", "full"), ("arange(10**12)", "arange"),
-    ("rand(3)", "rand"), ("tensor(x)", "tensor"), ("asarray(x)", "asarray"), ("from_dlpack(x)", "from_dlpack"), ("eye(10**6)", "eye"),
+    ("rand(3)", "rand"), ("randn(3)", "randn"), ("tensor(x)", "tensor"), ("asarray(x)", "asarray"), ("from_dlpack(x)", "from_dlpack"), ("eye(10**6)", "eye"),
     ("__import__('os')", "__import__"), ("eval('1')", "eval"), ("print(x)", "print"), ("getattr(x, 'T')", "getattr"), ("x.__class__", "__class__"),
     ("x.numpy()", "numpy"), ("x.tolist()", "tolist"), ("x.item()", "item"), ("x.data_ptr()", "data_ptr"), ("x._elements('a')", "_elements"),
     ("x.add_(1)", "add_"), ("x.fill_(1)", "fill_"), ("'abc'.format(x)", "format"), ("'abc'.split()", "of arrays"), ("(5).real", "of arrays"),

@@ -141,6 +141,7 @@ CREATED = {
     "linspace": lambda **settled: zs.linspace(0, 1, 2, **settled),
     "eye": lambda **settled: zs.eye(2, 1, **settled)[:, 0],
     "rand": lambda **settled: zs.rand(2, seed=1, **settled),
+    "randn": lambda **settled: zs.randn(2, seed=1, **settled),
     "zeros_like": lambda **settled: zs.zeros_like(X[0, :2], **settled),
     "ones_like": lambda **settled: zs.ones_like(X[0, :2], **settled),
     "empty_like": lambda **settled: zs.empty_like(X[0, :2], **settled),

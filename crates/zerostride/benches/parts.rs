@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use zerostride::policy::{Action, Class, Policy};
-use zerostride::{DType, Expr, Result, Tensor, keepdim};
+use zerostride::{DType, Expr, Result, Slice, Tensor, keepdim};
 
 fn uniform(shape: &[usize], seed: u64) -> Tensor {
     Tensor::rand(shape, seed).expect("enough memory")
@@ -52,7 +52,10 @@ fn loops(criterion: &mut Criterion) {
         ("column", &x + &col),
         ("outer", &col + &row),
         ("pack: transposed", &x + Expr::from(&wide).t()),
-        ("pack: every third", &x + Expr::from(&uniform(&[128, 1536], 6)).slice(1, None, None, 3)),
+        (
+            "pack: every third",
+            &x + Expr::from(&uniform(&[128, 1536], 6)).slice(1, Slice::from(..).step_by(3)),
+        ),
         ("convert: u8 to f32", bytes / 255.0),
         ("convert: bf16", half + 1.0),
         ("exp", Expr::from(&x).exp()),

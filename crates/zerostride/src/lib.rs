@@ -29,7 +29,7 @@
 //! # The parts
 //!
 //! - [`Tensor`] holds elements. Its methods are **eager**: they compute at once and return a `Result`. Views
-//!   share storage; in-place methods end in `_`.
+//!   share storage, `clone` copies; in-place methods end in `_`.
 //! - [`Expr`] is a computation that has not run yet. Operators on tensors, expressions and numbers build one
 //!   and never fail; [`Expr::eval`] runs it, or reports the first error with the sub-expression it came from.
 //! - [`Plan`] tells before anything runs what will happen: [`Expr::plan`].
@@ -112,5 +112,5 @@ pub use expr::{
 pub use interrupt::{Waiter, interruptible, set_waiter};
 pub use memory::pool;
 pub use plan::{Plan, Template};
-pub use tensor::{Lent, Literal, Scope, Tensor, broadcast_tensors, scope};
+pub use tensor::{Lent, Literal, Scope, Slice, Tensor, broadcast_tensors, scope};
 pub use threads::{Team, check_environment, num_threads, on_team, set_num_threads, show_config};

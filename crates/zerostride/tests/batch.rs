@@ -1,7 +1,7 @@
 //! Expressions mapped over many examples: each operation on all examples at once, against the same operation
 //! on each, to the last bit.
 
-use zerostride::{DType, Expr, Result, Tensor, keepdim, mapped, stack, tensor};
+use zerostride::{DType, Expr, Result, Slice, Tensor, keepdim, mapped, stack, tensor};
 
 /// Examples of a shape, four of them.
 fn batch(shape: &[usize], seed: u64) -> Tensor {
@@ -49,8 +49,8 @@ macro_rules! check_views {
 fn views_of_examples_are_views_of_all() {
     check_views! { &[2, 3, 5];
         permute(&[2, 0, 1]); permute(&[-1, -3, -2]); transpose(0, -1); matrix_transpose(); flip(&[0, -1]); flip(&[]);
-        narrow(1, 1, 2); narrow(-1, 2, 2); select(1, 2); select(-1, -1); slice(0, None, None, -1);
-        slice(-1, Some(1), None, 2); unsqueeze(0); unsqueeze(-1); unsqueeze(2); flatten(0, -1); flatten(1, 2);
+        narrow(1, 1, 2); narrow(-1, 2, 2); select(1, 2); select(-1, -1); slice(0, Slice::from(..).step_by(-1));
+        slice(-1, Slice::from(1..).step_by(2)); unsqueeze(0); unsqueeze(-1); unsqueeze(2); flatten(0, -1); flatten(1, 2);
         reshape(&[5, 6]); reshape(&[-1]); reshape(&[2, 1, 15]); diagonal(0, 0, 1); diagonal(1, -2, -1);
         unfold(2, 3, 2); movedim(&[0], &[-1]); movedim(&[0, 1], &[1, 2]); expand(&[7, -1, 3, 5]);
         broadcast_to(&[4, 2, 3, 5]); squeeze();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use zerostride::stream::{InMemory, Input, Options, Output, Passes, eval_all_to};
-use zerostride::{DType, Error, Expr, Result, Tensor, eval_all, keepdim};
+use zerostride::{DType, Error, Expr, Result, Slice, Tensor, eval_all, keepdim};
 
 /// A tensor that is handed out in rows.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ const CASES: &[Case] = &[
     ("two of three", |[_, _, _, deep]| deep.var(&[0, 2][..]), None),
     ("others of three", |[_, _, _, deep]| deep.sum(&[0, 1][..]), None),
     ("sum to size", |[_, _, _, deep]| deep.sum_to_size(&[1, 2, 1]), None),
-    ("slices", |[x, ..]| x.slice(0, Some(5), Some(-7), 3) + x.slice(0, Some(-8), Some(4), -3), None),
+    ("slices", |[x, ..]| x.slice(0, Slice::new(5, -7).step_by(3)) + x.slice(0, Slice { step: -3, ..Slice::new(-8, 4) }), None),
     ("narrow", |[x, ..]| x.narrow(0, 100, 2000).narrow(1, 2, 3).sum(0), None),
     ("neighbours", |[x, ..]| x.narrow(0, 1, 2999) - x.narrow(0, 0, 2999), None),
     ("windows", |[x, ..]| x.unfold(0, 5, 2).mean(-1), None),
@@ -194,7 +194,7 @@ fn what_does_not_fit_is_refused_with_its_name() {
         let error = expr.passes(Some(40_000)).unwrap_err();
         assert!(matches!(error, Error::Memory { .. }));
         let text = error.to_string();
-        assert!(text.starts_with(start) && text.contains(part), "{expr}: {text}");
+        assert!(text.starts_with(start) && text.contains(part), "{expr:?}: {text}");
     }
     let text = (&x + 1).eval_with(Options::new().max_memory(50_000)).unwrap_err().to_string();
     assert!(text.contains("the result (84000 bytes) stays in memory; write it to a file"), "{text}");

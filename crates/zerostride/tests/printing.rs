@@ -1,7 +1,7 @@
 //! Tensors print as PyTorch prints them: `spec/golden/printing.json`, character by character.
 
 use serde_json::Value;
-use zerostride::{Complex32, Complex64, DType, Tensor, bf16, f16};
+use zerostride::{Complex32, Complex64, DType, Expr, Slice, Tensor, bf16, f16};
 
 fn cases() -> Vec<Value> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/golden/printing.json");
@@ -86,7 +86,7 @@ fn views_print_the_elements_they_show() {
     let x = Tensor::arange(0, 6, 1).unwrap().reshape(&[2, 3]).unwrap();
     let turned = x.t().unwrap();
     assert_eq!(turned.to_string(), "tensor([[0, 3],\n        [1, 4],\n        [2, 5]])");
-    let row = x.select(0, 1).unwrap().slice(0, None, None, -2).unwrap();
+    let row = x.select(0, 1).unwrap().slice(0, Slice::from(..).step_by(-2)).unwrap();
     assert_eq!(row.to_string(), "tensor([5, 3])");
 }
 
@@ -94,4 +94,26 @@ fn views_print_the_elements_they_show() {
 fn a_summary_of_a_stretched_tensor_reads_only_what_it_shows() {
     let huge = Tensor::ones(&[1]).unwrap().expand(&[1 << 40]).unwrap();
     assert_eq!(huge.to_string(), "tensor([1., 1., 1.,  ..., 1., 1., 1.])");
+}
+
+#[test]
+fn an_expression_prints_its_shape_and_elements_or_its_error() {
+    let x = zerostride::tensor![[1.0, 2.0], [3.0, 4.0]];
+    assert_eq!(
+        (&x + 1).to_string(),
+        "expression of shape [2, 2], f32:\ntensor([[2., 3.],\n        [4., 5.]])"
+    );
+    assert_eq!(format!("{:?}", &x + 1.0), "Expr(a + 1.0)");
+    let wrong = &x + zerostride::tensor![1.0, 2.0, 3.0];
+    assert_eq!(
+        wrong.to_string(),
+        "expression without a value: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 1"
+    );
+    let whole = zerostride::tensor![1, 2];
+    let divided = whole.floor_divide(0).map(drop).unwrap_err().to_string();
+    let expr = Expr::from(&whole).floor_divide(0);
+    assert_eq!(expr.to_string(), format!("expression of shape [2], i64: {divided}"));
+    let sum = &whole + 1;
+    whole.add_(1).unwrap();
+    assert!(sum.to_string().contains("was modified in place"), "{sum}");
 }

@@ -41,7 +41,7 @@ fn bytes(expr: &Expr, threads: usize) -> Vec<u8> {
 fn relaid(x: &Tensor, layout: usize) -> Tensor {
     let dims: Vec<isize> = (0..x.ndim() as isize).rev().collect();
     match layout {
-        0 => x.clone(),
+        0 => x.alias(),
         1 => x.permute(&dims).unwrap().contiguous().unwrap().permute(&dims).unwrap(),
         2 => x.flip(&dims[..1]).unwrap().contiguous().unwrap().flip(&dims[..1]).unwrap(),
         3 => stack(&[x, x], -1).unwrap().select(-1, 1).unwrap(),
@@ -92,7 +92,7 @@ fn layouts_and_threads_do_not_change_a_bit() {
                 for (index, expr) in reductions(x).iter().enumerate() {
                     assert!(
                         bytes(expr, threads) == expected[index],
-                        "{expr}: layout {layout}, {threads} threads"
+                        "{expr:?}: layout {layout}, {threads} threads"
                     );
                 }
             }
@@ -131,7 +131,7 @@ fn a_fused_reduction_has_the_bits_of_its_steps() {
         for (fused, steps) in fused.iter().zip(&steps) {
             let expected = bytes(steps, 1);
             for threads in [1, 2, 3, 16] {
-                assert!(bytes(fused, threads) == expected, "{fused} of ({rows}, {columns}, {depth})");
+                assert!(bytes(fused, threads) == expected, "{fused:?} of ({rows}, {columns}, {depth})");
             }
         }
     }
@@ -178,7 +178,7 @@ fn reductions_of_any_dims_have_the_bits_of_those_of_values_in_memory() {
                             for threads in [1, 3] {
                                 assert!(
                                     bytes(found, threads) == expected,
-                                    "{found} over {dims:?} of {shape:?}, layout {layout}, {threads} threads"
+                                    "{found:?} over {dims:?} of {shape:?}, layout {layout}, {threads} threads"
                                 );
                             }
                         }
@@ -235,7 +235,7 @@ proptest! {
         for (found, expected) in reductions(&found, &dims, dtype).iter().zip(&reductions(&Expr::from(&stored), &dims, dtype)) {
             let expected = bytes(expected, 1);
             for threads in [1, 3] {
-                prop_assert!(bytes(found, threads) == expected, "{found} over {dims:?}, {threads} threads");
+                prop_assert!(bytes(found, threads) == expected, "{found:?} over {dims:?}, {threads} threads");
             }
         }
     }
@@ -267,7 +267,7 @@ fn stretched_and_permuted_elements_are_reduced_to_the_bits_of_their_copies() {
                         for threads in [1, 3] {
                             assert!(
                                 bytes(&found, threads) == expected,
-                                "{found} over {dims:?} of {dtype} {shape:?}, order {order:?}, {stretched:b}"
+                                "{found:?} over {dims:?} of {dtype} {shape:?}, order {order:?}, {stretched:b}"
                             );
                         }
                     }
@@ -287,7 +287,7 @@ fn one_element_is_reduced_to_itself_but_for_zeros_and_dtypes() {
         let two = cat(&[&column, &Tensor::full(&[6, 1], 0.0, dtype).unwrap()], 1).unwrap();
         assert_eq!(bytes(&x.sum(1), 1), bytes(&Expr::from(&two).sum(1), 1), "{dtype}");
         for same in [x.prod(1), x.amax(1), x.amin(keepdim(1))] {
-            assert_eq!(bytes(&same, 1), bytes(&x, 1), "{same} of {dtype}");
+            assert_eq!(bytes(&same, 1), bytes(&x, 1), "{same:?} of {dtype}");
         }
         assert_eq!(bytes(&x.any(1), 1), [0, 0, 1, 1, 1, 1]);
         // It is fused with what surrounds it.
@@ -327,7 +327,7 @@ fn a_few_elements_that_lie_apart_are_reduced_by_operations_on_them() {
                     let across = reduce(&Expr::from(&across), dim);
                     across.eval_into(&target).unwrap();
                     let [found, expected] = [target, expected].map(|value| bytes(&Expr::from(&value), 1));
-                    assert_eq!(found, expected, "{across} of {count} {dtype}, order {order:?}");
+                    assert_eq!(found, expected, "{across:?} of {count} {dtype}, order {order:?}");
                 }
             }
         }
@@ -377,7 +377,7 @@ fn steps_that_run_together_have_the_bits_of_steps_apart() {
             assert_eq!(plan.to_string().contains("run together"), rows * columns > 8192, "{plan}");
             let expected = bytes(&apart, 1);
             for threads in [1, 2, 3, 16] {
-                assert!(bytes(&together, threads) == expected, "{together} on {threads} threads");
+                assert!(bytes(&together, threads) == expected, "{together:?} on {threads} threads");
             }
         }
     }
@@ -408,11 +408,11 @@ fn what_is_computed_on_results_alone_belongs_to_their_pass() {
         let apart = finish(Expr::from(&results.eval().unwrap()));
         let expected = bytes(&apart, 1);
         for threads in [1, 3, 16] {
-            assert!(bytes(&together, threads) == expected, "{together} on {threads} threads");
+            assert!(bytes(&together, threads) == expected, "{together:?} on {threads} threads");
         }
         let target = Tensor::full(plan.shape(), 0.0, plan.dtype()).unwrap();
         together.eval_into(&target).unwrap();
-        assert!(bytes(&Expr::from(&target), 1) == expected, "{together} into memory");
+        assert!(bytes(&Expr::from(&target), 1) == expected, "{together:?} into memory");
     }
     // Results that something else reads are there for both.
     let sums = x.sum(1);
@@ -453,12 +453,12 @@ fn rows_computed_before_are_read_where_they_lie_whatever_is_written() {
                 for threads in [1, 2] {
                     let target = Tensor::full(&[2, 3, n], -1.0, DType::F64).unwrap();
                     pool(threads).install(|| value.eval_into(&target)).unwrap();
-                    assert!(bytes(&Expr::from(&target), 1) == expected, "{value} in layout {layout}");
+                    assert!(bytes(&Expr::from(&target), 1) == expected, "{value:?} in layout {layout}");
                 }
             }
             let results = pool(2).install(|| zerostride::eval_all(&both)).unwrap();
             for (result, value) in results.iter().zip(&both) {
-                assert!(bytes(&Expr::from(result), 1) == bytes(value, 1), "{value} in layout {layout}");
+                assert!(bytes(&Expr::from(result), 1) == bytes(value, 1), "{value:?} in layout {layout}");
             }
         }
     }
@@ -535,7 +535,7 @@ fn few_elements_are_reduced_within_a_longer_reduction() {
                 assert_eq!(plan.passes() == 1, is_one, "{few} of {dtype}: {plan}");
                 let expected = bytes(&(-&table).exp().sum(dim), 1);
                 for threads in [1, 2] {
-                    assert!(bytes(&together, threads) == expected, "{together} of {few} {dtype}");
+                    assert!(bytes(&together, threads) == expected, "{together:?} of {few} {dtype}");
                 }
             }
         }

@@ -11,7 +11,7 @@ mod oracle;
 
 use libfuzzer_sys::fuzz_target;
 use oracle::Array;
-use zerostride::{Expr, Op, Tensor, keepdim};
+use zerostride::{Expr, Op, Slice, Tensor, keepdim};
 
 /// Elements beyond which a value is not combined further: the oracle is slow.
 const LARGEST: usize = 4096;
@@ -102,7 +102,7 @@ fn unary(a: &Pair, choice: usize, bytes: &mut Bytes<'_>) -> Pair {
         8 => {
             let (dim, step) = (bytes.dim(), [1, 2, -1, -2][bytes.below(4)]);
             let start = [None, Some(0), Some(1), Some(-1)][bytes.below(4)];
-            of(a.expr.slice(dim, start, None, step), &|a| a.slice(dim, start, step))
+            of(a.expr.slice(dim, Slice { start, stop: None, step }), &|a| a.slice(dim, start, step))
         }
         9 => of(a.expr.flip(&[-1]), &|a| if a.shape.is_empty() { Some(a.clone()) } else { a.slice(-1, None, -1) }),
         10 => of(a.expr.reshape(&[-1]), &|a| (!a.data.is_empty() || !a.shape.is_empty()).then(|| a.ravel())),
@@ -133,11 +133,11 @@ fuzz_target!(|program: &[u8]| {
     for Pair { expr, array } in stack {
         match (expr.eval(), array) {
             (Ok(tensor), Some(array)) => {
-                assert_eq!(tensor.shape(), array.shape, "{expr}");
-                assert_eq!(tensor.to_vec::<i64>().expect("an i64 tensor"), array.data, "{expr}");
+                assert_eq!(tensor.shape(), array.shape, "{expr:?}");
+                assert_eq!(tensor.to_vec::<i64>().expect("an i64 tensor"), array.data, "{expr:?}");
             }
             (Err(_), None) => {}
-            (result, array) => panic!("{expr}: {result:?}, but the oracle says {:?}", array.map(|array| array.shape)),
+            (result, array) => panic!("{expr:?}: {result:?}, but the oracle says {:?}", array.map(|array| array.shape)),
         }
     }
 });

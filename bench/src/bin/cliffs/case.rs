@@ -2,7 +2,7 @@
 //! them. A seed gives the same cases on every machine. It does not know the other libraries, nor times.
 
 use serde::Serialize;
-use zerostride::{DType, Expr, Result, Tensor};
+use zerostride::{DType, Expr, Result, Slice, Tensor};
 
 /// Elements of the largest result and of the largest operand.
 const LARGEST: usize = 10_000_000;
@@ -106,7 +106,7 @@ impl Operand {
         let values: Vec<u8> = (0..self.memory.iter().product::<usize>()).map(|at| (at % 7) as u8).collect();
         let mut tensor = Tensor::from_vec(values, &self.memory)?.to_dtype(dtype)?;
         for (dim, &step) in self.steps.iter().enumerate().filter(|(_, step)| **step != 1) {
-            tensor = tensor.slice(dim as isize, None, None, step)?;
+            tensor = tensor.slice(dim as isize, Slice::from(..).step_by(step))?;
         }
         let order: Vec<isize> = self.order.iter().map(|&place| place as isize).collect();
         let shape: Vec<isize> = self.shape.iter().map(|&size| size as isize).collect();

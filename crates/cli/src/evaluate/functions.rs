@@ -84,7 +84,8 @@ functions! {
     "arange" "start, end=None, step=1" |a| arange(a)?;
     "linspace" "start, end, steps" |a| linspace(a)?;
     "eye" "n, dtype=None" |a| eye(a)?;
-    "rand" "*size, seed=0" |a| rand(a)?;
+    "rand" "*size, seed=0" |a| random(a, Tensor::rand)?;
+    "randn" "*size, seed=0" |a| random(a, Tensor::randn)?;
     "empty" "*size, dtype=None" |a| full(a, Scalar::Int(0))?;
     "zeros_like" "input, dtype=None" |a| like(a, Some(Scalar::Int(0)))?;
     "ones_like" "input, dtype=None" |a| like(a, Some(Scalar::Int(1)))?;
@@ -237,10 +238,13 @@ fn eye(a: &mut Bound<'_>) -> Result<Expr, Fault> {
     Ok(Expr::from(a.create(&[n, n], DType::F32, || Tensor::eye(n))?).to_dtype(dtype))
 }
 
-fn rand(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
+fn random(
+    a: &mut Bound<'_>,
+    numbers: fn(&[usize], u64) -> zerostride::Result<Tensor>,
+) -> Result<Tensor, Fault> {
     let seed = a.integer_or("seed", 0)? as u64;
     let shape = a.counts()?;
-    a.create(&shape, DType::F32, || Tensor::rand(&shape, seed))
+    a.create(&shape, DType::F32, || numbers(&shape, seed))
 }
 
 fn to_dtype(a: &mut Bound<'_>) -> Result<Expr, Fault> {

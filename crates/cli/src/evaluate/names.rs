@@ -10,13 +10,12 @@ use crate::words::{say, write_instead};
 
 /// Names in other libraries, and the equivalent here.
 #[rustfmt::skip]
-const ELSEWHERE: [(&str, &[&str]); 6] = [
+const ELSEWHERE: [(&str, &[&str]); 5] = [
     ("average", &["mean(x, dim)"]),
     ("power", &["pow(x, y)", "x ** y"]),
     ("mod", &["remainder(x, y)", "x % y"]),
     ("invert", &["bitwise_not(x)", "~x"]),
     ("concatenate", &["cat([a, b], dim)"]),
-    ("randn", &["rand(3, 4, seed=1)"]),
 ];
 
 /// The modules whose functions have no prefix here.

@@ -72,7 +72,7 @@ fn target(part: Option<&Part>, span: Span) -> Result<Tensor, Fault> {
     if let Some(Part { value: Value::Tensor(expr), .. }) = part
         && let Some(tensor) = expr.as_tensor()
     {
-        return Ok(tensor.clone());
+        return Ok(tensor.alias());
     }
     let problem = Problem::new(say!("only-tensors-are-written"), span);
     Err(problem.help(say!("writes-to-x")).into())

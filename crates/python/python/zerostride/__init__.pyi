@@ -779,7 +779,7 @@ class _Operations:
     def contiguous(self, *, memory_format: Any | None = None) -> Tensor:
         """A contiguous tensor: the tensor itself if it is, else a copy."""
     def clone(self, *, memory_format: Any | None = None) -> Tensor:
-        """A copy."""
+        """A copy, whose dimensions lie in the same order in memory."""
     def copy_(self, src: _Operand, non_blocking: builtins.bool = False) -> Tensor:
         """Overwrites the elements with those of another tensor, stretched and converted as needed."""
     def fill_(self, value: _Operand) -> Tensor:
@@ -1480,7 +1480,7 @@ def masked_scatter(input: _Operand, mask: _Operand, source: _Sizes) -> Tensor:
 def astype(input: _Operand, dtype: _DType, *, copy: builtins.bool = True) -> Tensor:
     """The elements converted to another dtype; with `copy=False` the tensor itself if it has that dtype."""
 def clone(input: _Operand, *, memory_format: Any | None = None) -> Tensor:
-    """A copy."""
+    """A copy, whose dimensions lie in the same order in memory."""
 def result_type(*operands: Any) -> dtype:
     """The dtype of the result of an operation on these operands: tensors, arrays, numbers or dtypes."""
 def promote_types(type1: _DType, type2: _DType) -> dtype:
@@ -1521,6 +1521,8 @@ def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _DType | None 
     """The identity matrix of `n` rows."""
 def rand(*size: _Sizes, seed: Any | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """Numbers drawn evenly from [0, 1), as float32; the same for the same seed."""
+def randn(*size: _Sizes, seed: Any | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
+    """Numbers of the normal distribution with mean 0 and variance 1, as float32; the same for the same seed."""
 def broadcast_shapes(*shapes: Any) -> tuple[builtins.int, ...]:
     """The shape to which shapes broadcast."""
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:

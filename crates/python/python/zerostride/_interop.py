@@ -658,7 +658,11 @@ def _array_namespace(self, *, api_version=None):
 
 
 def _to_device(self, device, /, *, stream=None):
-    """The tensor itself: there is one device."""
+    """The tensor itself: there is one device.
+
+    >>> zs.zeros(2).to_device("cpu")
+    tensor([0., 0.])
+    """
     if device != "cpu" or stream is not None:
         raise ValueError(f"arrays are on the device 'cpu', not on {device!r}")
     return self
@@ -727,14 +731,19 @@ def _size(sizes):
 
 
 def _copy(self, order="C"):
-    """A copy of the elements, as NumPy's method: row-major, column-major (``F``), or in the order in memory (``K``)."""
+    """A copy of the elements, as NumPy's method: row-major, column-major (``F``), or in the order in memory (``K``).
+
+    >>> x = zs.tensor([[1, 2], [3, 4]])
+    >>> x.copy(order="F").stride()
+    (1, 2)
+    """
     if order not in ("C", "F", "K"):
         raise ValueError(f"copy(): order is 'C', 'F' or 'K', not {order!r}")
-    if isinstance(self, zs.Expr) or order == "C":
+    if isinstance(self, zs.Expr) or order == "K":
         return self.clone()
-    dims = range(self.ndim)
-    outer_first = dims[::-1] if order == "F" else sorted(dims, key=lambda dim: -abs(self.stride(dim)))
-    return self.permute(tuple(outer_first)).clone().permute(tuple(outer_first.index(dim) for dim in dims))
+    row_major = {"memory_format": "torch.contiguous_format"}
+    reversed_dims = tuple(range(self.ndim))[::-1]
+    return self.clone(**row_major) if order == "C" else self.permute(reversed_dims).clone(**row_major).permute(reversed_dims)
 
 
 def _view(of_shape):

@@ -11,7 +11,7 @@ use crate::arguments::{Arguments, Value};
 use crate::error::{TraceError, raise};
 use crate::operand::Given;
 use crate::row::type_name;
-use crate::tensor::PyTensor;
+use crate::tensor::{self, PyTensor};
 use crate::threads::compute;
 use crate::{dtype, number};
 
@@ -50,9 +50,14 @@ rows! {
         Value::Tensor(x) => Value::Tensor(compute(a.py, [x.numel()], || x.contiguous()).map_err(raise)?),
         traced => traced,
     };
-    /// A copy.
+    /// A copy, whose dimensions lie in the same order in memory.
     both "clone" "input, *, memory_format=None" |a| match a.value("input")? {
-        Value::Tensor(x) => Value::Tensor(compute(a.py, [x.numel()], || x.clone_elements()).map_err(raise)?),
+        Value::Tensor(x) => {
+            let format = a.optional("memory_format").map(|format| format.str()).transpose()?;
+            let is_row_major = format.is_some_and(|format| format == "torch.contiguous_format");
+            let copy = || if is_row_major { tensor::row_major(&x) } else { x.clone_elements() };
+            Value::Tensor(compute(a.py, [x.numel()], copy).map_err(raise)?)
+        }
         traced => traced,
     };
     /// Overwrites the elements with those of another tensor, stretched and converted as needed.

@@ -13,6 +13,7 @@ use crate::error::raise;
 use crate::memory::{self, Import};
 use crate::row::{target, type_name};
 use crate::tensor::PyTensor;
+use crate::threads::compute;
 use crate::{nested, number};
 
 rows! {
@@ -81,12 +82,19 @@ rows! {
     function "eye" "n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| eye(a)?;
     /// Numbers drawn evenly from [0, 1), as float32; the same for the same seed.
     function "rand" "*size, seed=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| {
-        let seed = match a.optional("seed") {
-            Some(seed) => seed.extract()?,
-            None => RandomState::new().hash_one(0),
-        };
-        Tensor::rand(&a.counts()?, seed).map_err(raise)?
+        Tensor::rand(&a.counts()?, seed(a)?).map_err(raise)?
     };
+    /// Numbers of the normal distribution with mean 0 and variance 1, as float32; the same for the same seed.
+    function "randn" "*size, seed=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| {
+        let (size, seed) = (a.counts()?, seed(a)?);
+        let count = size.iter().fold(1, |count: usize, &size| count.saturating_mul(size));
+        compute(a.py, [count], || Tensor::randn(&size, seed)).map_err(raise)?
+    };
+}
+
+/// The seed that is given, or another one for each call.
+fn seed(a: &Arguments<'_, '_>) -> PyResult<u64> {
+    a.optional("seed").map_or_else(|| Ok(RandomState::new().hash_one(0)), |seed| seed.extract())
 }
 
 /// The choice of `copy`: always, never, or if necessary.
@@ -101,7 +109,7 @@ fn asarray<'py>(a: &Arguments<'_, 'py>) -> PyResult<super::Answer<'py>> {
         Ok(tensor) if dtype.is_none_or(|dtype| dtype == tensor.get().0.dtype()) && copies != Some(true) => {
             return Ok(object.clone().into());
         }
-        Ok(tensor) => Some(Import::Shared(tensor.get().0.clone())),
+        Ok(tensor) => Some(Import::Shared(tensor.get().0.alias())),
         Err(_) => memory::array(object)?,
     };
     let needed = match &found {
@@ -126,7 +134,7 @@ fn asarray<'py>(a: &Arguments<'_, 'py>) -> PyResult<super::Answer<'py>> {
 }
 
 fn converted(tensor: Tensor, dtype: Option<DType>) -> PyResult<Tensor> {
-    dtype.map_or(Ok(tensor.clone()), |dtype| tensor.to_dtype(dtype)).map_err(raise)
+    dtype.map_or(Ok(tensor.alias()), |dtype| tensor.to_dtype(dtype)).map_err(raise)
 }
 
 fn full(a: &Arguments<'_, '_>, shape: Vec<usize>, number: Scalar, natural: DType) -> PyResult<Tensor> {

@@ -107,7 +107,7 @@ fn written_of<'py>(
     out: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     match result.cast::<PyTensor>() {
-        Ok(tensor) => written(name, &Value::Tensor(tensor.get().0.clone()), out),
+        Ok(tensor) => written(name, &Value::Tensor(tensor.get().0.alias()), out),
         Err(_) => Err(row::untraceable_target(name, out)),
     }
 }

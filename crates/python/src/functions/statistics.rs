@@ -176,7 +176,7 @@ fn quantile(
 ) -> PyResult<Tensor> {
     let (x, q) = (a.tensor("input")?, a.required("q")?);
     let q = match Given::new(q)? {
-        Some(Given::Tensor(q)) => q.clone(),
+        Some(Given::Tensor(q)) => q.alias(),
         // Numbers, lists and arrays of other libraries get the dtype that tensors must have.
         _ => nested::tensor(q, Some(x.dtype()))?,
     };

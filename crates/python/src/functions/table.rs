@@ -36,7 +36,7 @@ pub(crate) fn call<'py>(
             let run = || {
                 let results = moved.run()?.into_iter();
                 results
-                    .map(|result| dtype.map_or(Ok(result.clone()), |dtype| result.to_dtype(dtype)))
+                    .map(|result| dtype.map_or(Ok(result.alias()), |dtype| result.to_dtype(dtype)))
                     .collect()
             };
             let results: Vec<_> = compute(a.py, [numel], run).map_err(raise)?;

@@ -16,7 +16,7 @@ use crate::dtype;
 use crate::error::raise;
 use crate::memory::Import;
 use crate::sequence;
-use crate::tensor::PyTensor;
+use crate::tensor::{self, PyTensor};
 
 /// The tensor on a buffer. `dtype` is given if buffers have no format for it. `None` if the object has no
 /// buffer.
@@ -208,7 +208,7 @@ impl PyTensor {
     fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: u32) -> PyResult<Bound<'py, PyTuple>> {
         let (py, tensor) = (slf.py(), &slf.get().0);
         // Pickle reads the bytes without a claim, so they are copied: no other thread can write the copy.
-        let distinct = distinct(tensor).and_then(|distinct| distinct.clone_elements()).map_err(raise)?;
+        let distinct = distinct(tensor).and_then(|distinct| tensor::row_major(&distinct)).map_err(raise)?;
         let bytes = Bound::new(py, PyTensor(bytes_of(&distinct)?))?;
         let data = if protocol >= 5 {
             py.import("pickle")?.getattr("PickleBuffer")?.call1((bytes,))?
@@ -231,7 +231,7 @@ impl PyTensor {
 fn distinct(tensor: &Tensor) -> zerostride::Result<Tensor> {
     let is_stretched = |&dim: &usize| tensor.strides()[dim] == 0 && tensor.shape()[dim] > 1;
     let mut dims = (0..tensor.ndim()).filter(is_stretched);
-    dims.try_fold(tensor.clone(), |tensor, dim| tensor.narrow(dim as isize, 0, 1))
+    dims.try_fold(tensor.alias(), |tensor, dim| tensor.narrow(dim as isize, 0, 1))
 }
 
 /// The bytes of a contiguous tensor, on the same memory.
@@ -246,7 +246,7 @@ fn bytes_of(tensor: &Tensor) -> PyResult<Tensor> {
     };
     // SAFETY: a contiguous tensor has that many initialised bytes from its first element on, and is kept
     // alive.
-    unsafe { Tensor::from_lent(&lent, tensor.clone()) }.map_err(raise)
+    unsafe { Tensor::from_lent(&lent, tensor.alias()) }.map_err(raise)
 }
 
 /// Restores a pickled tensor: on the buffer itself if it is writable, else on a copy; then stretched to a

@@ -192,7 +192,7 @@ fn managed<M: Managed>(tensor: &Tensor, flags: u64) -> NonNull<M> {
     let mut numbers: Vec<i64> = sizes.chain(tensor.strides().iter().map(|&stride| stride as i64)).collect();
     let shape = numbers.as_mut_ptr();
     let array = array(tensor, shape, shape.wrapping_add(tensor.ndim()));
-    let shown = Shown { managed: M::new(array, flags), _numbers: numbers, _tensor: tensor.clone() };
+    let shown = Shown { managed: M::new(array, flags), _numbers: numbers, _tensor: tensor.alias() };
     NonNull::from(Box::leak(Box::new(shown))).cast()
 }
 
@@ -241,7 +241,7 @@ impl PyTensor {
             return Err(PyBufferError::new_err("tensors are on the CPU, and are shown nowhere else"));
         }
         let copied = if copy == Some(true) { COPIED } else { 0 };
-        let tensor = if copied > 0 { self.0.clone_elements().map_err(raise)? } else { self.0.clone() };
+        let tensor = if copied > 0 { self.0.clone_elements().map_err(raise)? } else { self.0.alias() };
         let read_only = if tensor.is_writable() { 0 } else { READ_ONLY };
         if max_version.is_some_and(|(major, _)| major >= 1) {
             return show::<Versioned>(py, &tensor, copied | read_only);

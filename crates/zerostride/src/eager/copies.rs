@@ -1,7 +1,7 @@
-//! Owns the methods that give a view where one exists and a copy elsewhere. It does not know the rules of
-//! views (`zerostride-shape`).
+//! Owns copies: `clone`, and the methods that give a view where one exists and a copy elsewhere. It does not
+//! know the rules of views (`zerostride-shape`).
 
-use zerostride_shape::{Layout, Shape, infer_size};
+use zerostride_shape::{Layout, Shape, infer_size, result_order};
 
 use crate::{Expr, Result, Tensor};
 
@@ -34,7 +34,7 @@ impl Tensor {
         let sizes: Vec<isize> = shape.iter().map(|&size| size as isize).collect();
         match self.layout().view(&sizes) {
             Ok(layout) => Ok(self.with_layout(layout)),
-            Err(_) => Ok(self.clone_elements()?.with_layout(Layout::contiguous(shape.clone()))),
+            Err(_) => Ok(self.row_major()?.with_layout(Layout::contiguous(shape.clone()))),
         }
     }
 
@@ -43,13 +43,16 @@ impl Tensor {
     /// # Errors
     /// There is no memory for a copy.
     pub fn contiguous(&self) -> Result<Tensor> {
-        if self.is_contiguous() { Ok(self.clone()) } else { self.clone_elements() }
+        if self.is_contiguous() { Ok(self.alias()) } else { self.row_major() }
     }
 
-    /// A copy with storage of its own: PyTorch's `clone()`. In Rust, `clone()` copies the handle.
+    /// A copy with storage of its own, as [`clone`](Tensor::clone), which panics where this is an error.
     ///
     /// # Errors
-    /// There is no memory.
+    /// There is no memory, or another operation keeps the elements from being read.
+    ///
+    /// Source: PyTorch's `clone()`; the dimensions lie in the order in which they lie here
+    /// (`torch.preserve_format`).
     ///
     /// ```
     /// use zerostride::tensor;
@@ -60,6 +63,29 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn clone_elements(&self) -> Result<Tensor> {
+        let Some(order) = result_order(self.shape(), &[self.strides()]) else { return self.row_major() };
+        let mut places = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(place, &dim)| places[dim] = place as isize);
+        let order: Vec<isize> = order.into_iter().map(|dim| dim as isize).collect();
+        self.permute(&order)?.row_major()?.permute(&places)
+    }
+
+    /// A row-major copy.
+    pub(crate) fn row_major(&self) -> Result<Tensor> {
         Expr::current(self).materialise()
+    }
+}
+
+impl Clone for Tensor {
+    /// A copy of the elements with storage of its own, as in PyTorch: writes to the one are not seen in the
+    /// other. [`Tensor::alias`] gives another handle on the same elements.
+    ///
+    /// # Panics
+    /// Where [`Tensor::clone_elements`] is an error: there is no memory, as for a `Vec`; or the elements
+    /// cannot be read, because a [`scope`](crate::scope) that lent them has ended or because this is called
+    /// back from an operation that is writing them.
+    #[track_caller]
+    fn clone(&self) -> Tensor {
+        self.clone_elements().unwrap_or_else(|error| panic!("a tensor cannot be cloned: {error}"))
     }
 }

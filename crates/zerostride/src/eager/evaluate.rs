@@ -67,7 +67,7 @@ impl Expr {
     #[track_caller]
     pub fn eval(&self) -> Result<Tensor> {
         if let Kind::Leaf { tensor, .. } = &self.node().kind {
-            return Ok(tensor.clone());
+            return Ok(tensor.alias());
         }
         self.materialise()
     }

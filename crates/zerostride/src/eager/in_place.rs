@@ -218,6 +218,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As the in-place method of that name; or the row takes another number of operands.
+    #[track_caller]
     pub fn apply_<'a>(&'a self, op: Op, other: Option<Operand<'a>>) -> Result<()> {
         check_count(op, 1 + usize::from(other.is_some()))?;
         match other {
@@ -262,7 +263,7 @@ impl Tensor {
         let stretched = |dim: &usize| self.strides()[*dim] == 0 && self.shape()[*dim] > 1;
         let once = (0..self.ndim())
             .filter(stretched)
-            .try_fold(self.clone(), |view, dim| view.narrow(dim as isize, 0, 1))?;
+            .try_fold(self.alias(), |view, dim| view.narrow(dim as isize, 0, 1))?;
         once.copy_(value)
     }
 }

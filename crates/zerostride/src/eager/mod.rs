@@ -8,6 +8,8 @@ mod evaluate;
 mod in_place;
 mod methods;
 mod operand;
+mod operators;
+mod random;
 mod read;
 
 pub use arrange::{

@@ -1,5 +1,7 @@
 //! Owns the reading of a tensor's elements into Rust values. It does not know how a strided tensor is copied.
 
+use std::ops::Range;
+
 use bytemuck::cast_slice;
 use zerostride_kernels::load_scalar;
 use zerostride_ops::{DType, Element, Scalar, with_type};
@@ -24,17 +26,20 @@ impl Tensor {
         Guard::acquire(self.storage(), claims, &Holder::here(None))
     }
 
-    /// Calls `read` with a function that gives the stored bytes of an element by its index; nothing is
-    /// copied.
-    fn with_elements<R>(&self, read: impl FnOnce(&dyn Fn(&[usize]) -> Vec<u8>) -> R) -> Result<R> {
+    /// Calls `read` with the bytes from the lowest to the highest element, and a function that gives the
+    /// range of them in which an element is stored, by its index; nothing is copied.
+    fn with_elements<R>(
+        &self,
+        read: impl FnOnce(&[u8], &dyn Fn(&[usize]) -> Range<usize>) -> R,
+    ) -> Result<R> {
         let (reach, guard) = (self.reach(), self.reading()?);
-        let (bytes, size) = (guard.bytes(reach.clone()), self.dtype().item_size());
-        let element = |index: &[usize]| {
+        let size = self.dtype().item_size();
+        let place = |index: &[usize]| {
             let steps = index.iter().zip(self.strides()).map(|(&index, &stride)| index as isize * stride);
             let start = (self.layout().offset() + steps.sum::<isize>()) as usize * size - reach.start;
-            bytes[start..start + size].to_vec()
+            start..start + size
         };
-        Ok(read(&element))
+        Ok(read(guard.bytes(reach.clone()), &place))
     }
 
     /// The elements in row-major order.
@@ -91,7 +96,29 @@ impl Tensor {
         }
     }
 
-    /// One element, whatever the dtype; a u64 over `i64::MAX` comes as a float.
+    /// The element at an index, as its Rust type; nothing is copied.
+    ///
+    /// # Errors
+    /// `T` is not the tensor's type, the index has another length than the shape, or an index is not below
+    /// its dimension's size.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let x = tensor![[1.0, 2.0], [3.0, 4.0]].sqrt()?;
+    /// assert_eq!(x.at::<f32>(&[0, 1])?, 2.0f32.sqrt());
+    /// let error = x.at::<f32>(&[0, 2]).unwrap_err();
+    /// assert_eq!(error.to_string(), "index [0, 2] is out of bounds for a tensor of shape [2, 2]");
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn at<T: Element>(&self, index: &[usize]) -> Result<T> {
+        if T::DTYPE != self.dtype() {
+            return Err(Error::WrongType { expected: T::DTYPE, found: self.dtype() });
+        }
+        self.check_inside(index)?;
+        self.with_elements(|bytes, place| T::load(bytemuck::pod_read_unaligned(&bytes[place(index)])))
+    }
+
+    /// One element as a number, whatever the dtype; a u64 over `i64::MAX` comes as a float.
     ///
     /// # Errors
     /// The index has another length than the shape, or an index is not below its dimension's size.
@@ -102,17 +129,22 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn scalar_at(&self, index: &[usize]) -> Result<Scalar> {
-        let inside =
-            index.len() == self.ndim() && index.iter().zip(self.shape()).all(|(index, size)| index < size);
-        if !inside {
-            let message =
-                format!("index {index:?} is out of bounds for a tensor of shape {}", self.shape_value());
-            return Err(Error::Argument { class: ErrorClass::Index, message });
-        }
-        self.with_elements(|element| load_scalar(&element(index), self.dtype()))
+        self.check_inside(index)?;
+        self.with_elements(|bytes, place| load_scalar(&bytes[place(index)], self.dtype()))
     }
 
-    /// The elements converted to another dtype, as PyTorch converts; the tensor itself if it has that dtype.
+    fn check_inside(&self, index: &[usize]) -> Result<()> {
+        let inside =
+            index.len() == self.ndim() && index.iter().zip(self.shape()).all(|(index, size)| index < size);
+        if inside {
+            return Ok(());
+        }
+        let message =
+            format!("index {index:?} is out of bounds for a tensor of shape {}", self.shape_value());
+        Err(Error::Argument { class: ErrorClass::Index, message })
+    }
+
+    /// The elements converted to another dtype, as PyTorch converts; an alias if it has that dtype.
     ///
     /// # Errors
     /// There is no memory.
@@ -123,23 +155,42 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn to_dtype(&self, dtype: DType) -> Result<Tensor> {
-        if dtype == self.dtype() { Ok(self.clone()) } else { Expr::current(self).to_dtype(dtype).eval() }
+        if dtype == self.dtype() { Ok(self.alias()) } else { Expr::current(self).to_dtype(dtype).eval() }
     }
 }
 
 impl std::fmt::Display for Tensor {
     /// As PyTorch prints it, summarised beyond 1000 elements.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let text = self.with_elements(|element| {
+        let text = self.with_elements(|bytes, place| {
             format(self.dtype(), self.shape(), &mut |index| {
-                let stored = element(index);
-                with_type!(self.dtype(), T => Value::from(T::load(bytemuck::pod_read_unaligned(&stored))))
+                let stored = &bytes[place(index)];
+                with_type!(self.dtype(), T => Value::from(T::load(bytemuck::pod_read_unaligned(stored))))
             })
         });
         match text {
             Ok(text) => f.write_str(&text),
             // The wait for a thread that writes the tensor was interrupted, or would never end.
             Err(error) => write!(f, "tensor({error})"),
+        }
+    }
+}
+
+impl std::fmt::Display for Expr {
+    /// Shape, dtype and the elements, which are computed for it; or the error. An expression that reads files
+    /// shows its formula instead of the elements, for these can be many.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let meta = match self.meta() {
+            Ok(meta) => meta,
+            Err(error) => return write!(f, "expression without a value: {error}"),
+        };
+        write!(f, "expression of shape {}, {}:", meta.shape, meta.dtype())?;
+        if self.node().lazy {
+            return write!(f, " {}, not evaluated since it reads files", self.formula());
+        }
+        match self.eval() {
+            Ok(value) => write!(f, "\n{value}"),
+            Err(error) => write!(f, " {error}"),
         }
     }
 }

@@ -57,7 +57,7 @@ pub enum Error {
     ReadOnly,
     /// The tensor is on memory that was borrowed for a [`scope`](crate::scope), which has ended.
     #[error(
-        "the tensor is on memory that was borrowed for a scope, and the scope has ended. Please clone_elements() inside the scope what is to outlive it."
+        "the tensor is on memory that was borrowed for a scope, and the scope has ended. Please clone() inside the scope what is to outlive it."
     )]
     ScopeEnded,
     /// An operand was written to in place between its capture in an expression and the evaluation.

@@ -22,7 +22,7 @@ impl Expr {
 
     /// A node that holds the error of a call with several operands.
     pub(super) fn refused(name: &str, operands: &[Expr], error: Error) -> Expr {
-        let operands: Vec<String> = operands.iter().map(ToString::to_string).collect();
+        let operands: Vec<String> = operands.iter().map(Expr::formula).collect();
         let text = format!("{name}({})", operands.join(", "));
         Expr::build(Kind::Failed { text }, Err(error))
     }

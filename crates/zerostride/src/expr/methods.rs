@@ -6,7 +6,7 @@ use zerostride_ops::{Op, Reduction, Scalar, for_each_op};
 use zerostride_shape::reduced_dims;
 
 use super::{Expr, View, formula};
-use crate::Result;
+use crate::{Result, Slice};
 
 /// The dimensions of a reduction, and whether they stay with size 1.
 ///
@@ -201,6 +201,13 @@ impl Expr {
         formula::std(self, (dims.into(), correction))
     }
 
+    /// The indices of a dimension that a range takes; negative bounds count from the end, and steps may be
+    /// negative ([`Slice`]).
+    pub fn slice(&self, dim: isize, slice: impl Into<Slice>) -> Expr {
+        let Slice { start, stop, step } = slice.into();
+        self.view(View::Slice { dim, start, stop, step })
+    }
+
     /// All dimensions of size 1 dropped, or those of the given ones.
     pub(crate) fn squeeze_some(&self, dims: Option<&[isize]>) -> Expr {
         dims.map_or_else(|| self.squeeze(), |dims| self.squeeze_dims(dims))
@@ -262,8 +269,6 @@ views! {
     fn narrow(dim: isize, start: isize, length: isize) => View::Narrow { dim, start, length };
     /// One index of a dimension, which goes away.
     fn select(dim: isize, index: isize) => View::Select { dim, index };
-    /// Python's slice of a dimension; steps may be negative.
-    fn slice(dim: isize, start: Option<isize>, stop: Option<isize>, step: isize) => View::Slice { dim, start, stop, step };
     /// Reverses dimensions.
     fn flip(dims: &[isize]) => View::Flip(dims.into());
     /// The diagonal of two dimensions, as the last dimension.

@@ -287,7 +287,7 @@ impl Expr {
 
     fn leaf(tensor: &Tensor, version: Option<u64>) -> Expr {
         let meta = Meta { shape: tensor.shape_value().clone(), typed: tensor.typed() };
-        Expr::first(Kind::Leaf { tensor: tensor.clone(), version }, meta)
+        Expr::first(Kind::Leaf { tensor: tensor.alias(), version }, meta)
     }
 
     /// The tensor, if the expression is a tensor and computes nothing.
@@ -318,7 +318,7 @@ impl Expr {
     /// ```
     pub fn as_view(&self) -> Option<Tensor> {
         match &self.node().kind {
-            Kind::Leaf { tensor, .. } => Some(tensor.clone()),
+            Kind::Leaf { tensor, .. } => Some(tensor.alias()),
             Kind::View { operand, view } => {
                 let tensor = operand.as_view()?;
                 view.apply(tensor.layout()).ok().map(|layout| tensor.with_layout(layout))

@@ -115,7 +115,8 @@ impl Expr {
                 return Err(Error::Argument {
                     class: ErrorClass::Type,
                     message: format!(
-                        "{self} is in a file: it cannot be computed in pieces of something else"
+                        "{} is in a file: it cannot be computed in pieces of something else",
+                        self.formula()
                     ),
                 });
             }

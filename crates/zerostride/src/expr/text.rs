@@ -39,16 +39,26 @@ pub(super) fn render(kind: &Kind) -> String {
 /// Written in place of the rest of a formula.
 const CUT: &str = "...";
 
-impl fmt::Display for Expr {
-    /// The formula, such as `exp((a - b) * 0.5)`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&render(&self.node().kind))
+impl Expr {
+    /// The formula as a text, with the operands as a, b, c, ... in the order in which they appear. A long one
+    /// is cut.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let (x, mean) = (tensor![1.0, 3.0], tensor![2.0]);
+    /// let scaled = ((&x - &mean) * 0.5).exp();
+    /// assert_eq!(scaled.formula(), "exp((a - b) * 0.5)");
+    /// assert_eq!(scaled.to_string(), "expression of shape [2], f32:\ntensor([0.6065, 1.6487])");
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn formula(&self) -> String {
+        render(&self.node().kind)
     }
 }
 
 impl fmt::Debug for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Expr({self})")
+        write!(f, "Expr({})", self.formula())
     }
 }
 

@@ -748,7 +748,7 @@ mod tests {
             });
             true
         }
-        let x = X.with(Clone::clone);
+        let x = X.with(Tensor::alias);
         let stopped: Result<()> = interruptible(look, || {
             loop {
                 x.sin_()?;
@@ -771,7 +771,7 @@ mod tests {
             });
             true
         }
-        let x = X.with(Clone::clone);
+        let x = X.with(Tensor::alias);
         let stopped: Result<()> = interruptible(look, || {
             loop {
                 x.sin()?;

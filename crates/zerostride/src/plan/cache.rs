@@ -227,7 +227,7 @@ mod tests {
         ];
         for (index, one) in different.iter().enumerate() {
             for other in &different[..index] {
-                assert_ne!(words(one), words(other), "{one} and {other}");
+                assert_ne!(words(one), words(other), "{one:?} and {other:?}");
             }
         }
         let other = Tensor::rand(&[3, 3], 4).unwrap();

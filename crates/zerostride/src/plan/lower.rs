@@ -20,7 +20,7 @@ use crate::expr::{Expr, Kind, Meta, View};
 use crate::{Error, Result, Tensor, interrupt};
 
 /// An operand of the plan, with the number of writes it had seen when it was captured, if it was.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Leaf {
     pub(crate) tensor: Tensor,
     pub(crate) version: Option<u64>,
@@ -29,9 +29,16 @@ pub(crate) struct Leaf {
     pub(crate) moved: isize,
 }
 
+/// A plan and its clones read the same elements.
+impl Clone for Leaf {
+    fn clone(&self) -> Leaf {
+        Leaf { tensor: self.tensor.alias(), ..*self }
+    }
+}
+
 impl Leaf {
     pub(crate) fn new(tensor: &Tensor, version: Option<u64>) -> Leaf {
-        Leaf { tensor: tensor.clone(), version, moved: 0 }
+        Leaf { tensor: tensor.alias(), version, moved: 0 }
     }
 
     /// The operand, for a run.
@@ -300,7 +307,7 @@ impl<'e> Lowerer<'e, '_> {
         let Lowered { buffers, steps, .. } = &mut self.lowered;
         let output = buffers.len();
         buffers.push(Buffer { dtype, shape: own, slot: output });
-        steps.push(Step { text: expr.to_string(), output, dead: Vec::new(), hoisted, work });
+        steps.push(Step { text: expr.formula(), output, dead: Vec::new(), hoisted, work });
         self.computed.push((expr.id(), order.clone()));
         self.done.insert((expr.id(), order.clone()), (output, layout));
     }

@@ -84,7 +84,7 @@ impl Walk<'_> {
         let caller = if written.is_engine() { self.evaluator.clone() } else { written.clone() };
         let bytes = result.numel() as u128 * meta.dtype().item_size() as u128;
         judge(op.into(), shapes, result, bytes, stored, caller)
-            .map_err(|error| error.within(|| expr.to_string()))
+            .map_err(|error| error.within(|| expr.formula()))
     }
 
     /// Whether an array of the broadcast's shape will be allocated: as the result, or by a pass of the plan.

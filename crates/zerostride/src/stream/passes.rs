@@ -295,7 +295,7 @@ impl Passes {
                 )
             }
             _ if self.held_results().any(|root| root.id() == largest.id()) => blame_result(*size),
-            _ => format!("{largest} ({size} bytes) has to be in memory whole; allow more memory"),
+            _ => format!("{} ({size} bytes) has to be in memory whole; allow more memory", largest.formula()),
         }
     }
 }
@@ -453,7 +453,7 @@ impl fmt::Display for Passes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, pass) in self.passes.iter().enumerate() {
             let inputs: Vec<String> = distinct(&pass.targets).iter().map(|input| input.name()).collect();
-            let targets: Vec<String> = pass.targets.iter().map(|target| target.node.to_string()).collect();
+            let targets: Vec<String> = pass.targets.iter().map(|target| target.node.formula()).collect();
             let pieces = match pass.pieces() {
                 1 => "in one piece".to_owned(),
                 count => format!("in {count} pieces of {} rows", pass.piece),
@@ -462,7 +462,7 @@ impl fmt::Display for Passes {
             writeln!(f, "reading {}: {inputs} {pieces}  {}", index + 1, targets.join(", "))?;
         }
         for root in self.in_memory() {
-            writeln!(f, "in memory: {root}")?;
+            writeln!(f, "in memory: {}", root.formula())?;
         }
         let results = match self.roots.len() {
             1 => "result".to_owned(),

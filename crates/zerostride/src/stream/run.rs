@@ -72,13 +72,13 @@ impl Run<'_> {
             }
             let Kind::Input(input) = &node.node().kind else { return Ok(None) };
             let tensor = self.read_whole(input)?;
-            self.known.insert(node.id(), tensor.clone());
+            self.known.insert(node.id(), tensor.alias());
             Ok(Some(tensor.into()))
         })?;
         for (expr, value) in unknown.iter().zip(values(&settled)?) {
             self.known.insert(expr.id(), value);
         }
-        Ok(exprs.iter().map(|expr| self.known[&expr.id()].clone()).collect())
+        Ok(exprs.iter().map(|expr| self.known[&expr.id()].alias()).collect())
     }
 
     /// Reads an array whole. It is read in pieces, so that `watch` is called often enough.
@@ -281,7 +281,7 @@ impl Rows {
         let read = self.0.get(&Arc::as_ptr(input).addr())?;
         let (own, tensor) = read.iter().find(|(own, _)| own.start <= rows.start && rows.end <= own.end)?;
         if own == rows {
-            return Some(tensor.clone());
+            return Some(tensor.alias());
         }
         let dim = leading(input.shape())? as isize;
         tensor.narrow(dim, (rows.start - own.start) as isize, rows.len() as isize).ok()
@@ -303,7 +303,7 @@ fn values(exprs: &[Expr]) -> Result<Vec<Tensor>> {
     }
     .into_iter();
     let value = |expr: &Expr| match &expr.node().kind {
-        Kind::Leaf { tensor, .. } => tensor.clone(),
+        Kind::Leaf { tensor, .. } => tensor.alias(),
         _ => computed.next().expect("every expression but a leaf is computed"),
     };
     Ok(exprs.iter().map(value).collect())

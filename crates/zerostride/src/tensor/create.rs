@@ -309,31 +309,6 @@ impl Tensor {
             Ok(())
         })
     }
-
-    /// Uniform random numbers in [0, 1), as f32; the same for the same seed on every machine.
-    ///
-    /// Source: the generator is SplitMix64 (Steele, Lea, Flood, OOPSLA 2014); the numbers are not PyTorch's.
-    ///
-    /// # Errors
-    /// The shape is too large, or there is no memory.
-    ///
-    /// ```
-    /// use zerostride::Tensor;
-    /// assert_eq!(Tensor::rand(&[3], 7)?.to_vec::<f32>()?, Tensor::rand(&[3], 7)?.to_vec::<f32>()?);
-    /// # Ok::<(), zerostride::Error>(())
-    /// ```
-    pub fn rand(shape: &[usize], seed: u64) -> Result<Tensor> {
-        Tensor::build(DType::F32, Shape::new(shape)?, |bytes| {
-            for (i, number) in (1u64..).zip(cast_slice_mut::<u8, f32>(bytes)) {
-                if (i as usize).is_multiple_of(STRIDE) {
-                    interrupt::check();
-                }
-                let mixed = split_mix(seed.wrapping_add(i.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
-                *number = (mixed >> 40) as f32 / (1 << 24) as f32;
-            }
-            Ok(())
-        })
-    }
 }
 
 fn not_made(kernel: &str, dtype: DType) -> Error {
@@ -402,9 +377,3 @@ macro_rules! evenly {
 
 evenly!(evenly32 f32);
 evenly!(evenly64 f64);
-
-fn split_mix(state: u64) -> u64 {
-    let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
-}

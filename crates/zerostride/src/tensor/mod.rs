@@ -8,6 +8,7 @@ mod lent;
 mod literal;
 #[allow(unsafe_code)]
 mod scope;
+mod slice;
 mod views;
 
 use zerostride_ops::{Bucket, DType, Typed};
@@ -16,6 +17,7 @@ use zerostride_shape::{Layout, Shape};
 pub use lent::Lent;
 pub use literal::Literal;
 pub use scope::{Scope, scope};
+pub use slice::Slice;
 pub use views::broadcast_tensors;
 
 pub(crate) use display::{Value, format};
@@ -24,9 +26,10 @@ use crate::memory::{Claim, Shared};
 
 /// An n-dimensional array of elements of one dtype, as PyTorch's.
 ///
-/// A tensor is a handle: clones and views copy no bytes, and share one storage. In-place methods (those that
-/// end in `_`) therefore take `&self`. Threads may share a storage: an operation waits until no other writes
-/// what it reads, or reads or writes what it writes.
+/// A tensor is a handle on a storage. Views and [`alias`](Tensor::alias) copy no bytes and share the storage,
+/// so in-place methods (those that end in `_`) take `&self`: they write what all handles see. `clone` copies
+/// the elements, as PyTorch's. Threads may share a storage: an operation waits until no other writes what it
+/// reads, or reads or writes what it writes.
 ///
 /// ```
 /// use zerostride::{tensor, Tensor};
@@ -39,7 +42,6 @@ use crate::memory::{Claim, Shared};
 /// assert_eq!(stretched.strides(), [0, 1]);
 /// # Ok::<(), zerostride::Error>(())
 /// ```
-#[derive(Clone)]
 pub struct Tensor {
     storage: Shared,
     layout: Layout,
@@ -106,6 +108,24 @@ impl Tensor {
     /// Whether both tensors are views of one storage.
     pub fn shares_storage(&self, other: &Tensor) -> bool {
         self.storage.is(&other.storage)
+    }
+
+    /// Another handle on the same elements: a write through one is seen through the other.
+    ///
+    /// Source: PyTorch's operation `aten::alias`; the crate tch says `shallow_clone`.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let x = tensor![1, 2];
+    /// let (same, copy) = (x.alias(), x.clone());
+    /// x.add_(10)?;
+    /// assert_eq!(same.to_vec::<i64>()?, [11, 12]);
+    /// assert_eq!(copy.to_vec::<i64>()?, [1, 2]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    #[inline]
+    pub fn alias(&self) -> Tensor {
+        Tensor { storage: self.storage.clone(), layout: self.layout.clone(), dtype: self.dtype }
     }
 
     #[inline]

@@ -118,7 +118,7 @@ mod tests {
         let [whole, row] = scope(|scope| {
             let x = scope.slice_mut(&mut elements, &[1 << 8, 1 << 8]).unwrap();
             x.add_(1).unwrap();
-            [x.clone(), x.select(0, 3).unwrap()]
+            [x.alias(), x.select(0, 3).unwrap()]
         });
         assert!(elements.iter().all(|&element| element == 2.0));
         for x in [whole, row] {
@@ -150,7 +150,7 @@ mod tests {
         let last = thread::scope(|threads| {
             let x = scope(|scope| {
                 let x = scope.slice_mut(&mut elements, &[1 << 22]).unwrap();
-                let other = x.clone();
+                let other = x.alias();
                 let has_begun = &has_begun;
                 let adding = threads.spawn(move || {
                     let mut done = 0;

@@ -1,7 +1,7 @@
 //! Owns the views of a tensor: other layouts of the same storage, without copies. The rules are those of
 //! `Layout`, in `zerostride-shape`.
 
-use super::Tensor;
+use super::{Slice, Tensor};
 use crate::Result;
 
 /// Makes each view of `Layout` a method of the tensor.
@@ -57,14 +57,6 @@ views! {
     fn narrow(dim: isize, start: isize, length: isize);
     /// One index of a dimension, which goes away.
     fn select(dim: isize, index: isize);
-    /// Python's slice of a dimension; steps may be negative, which PyTorch refuses.
-    ///
-    /// ```
-    /// use zerostride::tensor;
-    /// assert_eq!(tensor![1, 2, 3].slice(0, None, None, -1)?.to_vec::<i64>()?, [3, 2, 1]);
-    /// # Ok::<(), zerostride::Error>(())
-    /// ```
-    fn slice(dim: isize, start: Option<isize>, stop: Option<isize>, step: isize);
     /// Reverses dimensions; PyTorch copies.
     fn flip(dims: &[isize]);
     /// The diagonal of two dimensions, as the last dimension.
@@ -74,6 +66,27 @@ views! {
 }
 
 impl Tensor {
+    /// The indices of a dimension that a range takes; Python's `start:stop:step`.
+    ///
+    /// Negative bounds count from the end, bounds beyond it are cut off, and steps may be negative, which
+    /// PyTorch refuses ([`Slice`]).
+    ///
+    /// # Errors
+    /// PyTorch's, for a dimension that does not exist and a step of 0.
+    ///
+    /// ```
+    /// use zerostride::{Slice, tensor};
+    /// let x = tensor![[1, 2, 3], [4, 5, 6]];
+    /// assert_eq!(x.slice(1, 1..)?.to_vec::<i64>()?, [2, 3, 5, 6]);
+    /// assert_eq!(x.slice(-1, ..-1)?.to_vec::<i64>()?, [1, 2, 4, 5]);
+    /// assert_eq!(x.slice(0, Slice::from(..).step_by(-1))?.to_vec::<i64>()?, [4, 5, 6, 1, 2, 3]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn slice(&self, dim: isize, slice: impl Into<Slice>) -> Result<Tensor> {
+        let Slice { start, stop, step } = slice.into();
+        Ok(self.with_layout(self.layout().slice(dim, start, stop, step)?))
+    }
+
     /// Drops all dimensions of size 1, or those of the given ones.
     pub(crate) fn squeeze_some(&self, dims: Option<&[isize]>) -> Result<Tensor> {
         dims.map_or_else(|| self.squeeze(), |dims| self.squeeze_dims(dims))

@@ -46,7 +46,7 @@ fn on_list(name: &str, tensors: &[&Tensor], args: &[Value]) -> Result<Vec<Tensor
 
 /// The call on a tensor; an in-place function hands the tensor out.
 fn call(name: &str, x: &Tensor, args: &[Value]) -> Result<Vec<Tensor>> {
-    let written = |done: Result<()>| done.map(|()| vec![x.clone()]);
+    let written = |done: Result<()>| done.map(|()| vec![x.alias()]);
     let dim = || int(&args[0]);
     Ok(match name {
         "index" => vec![x.index(&items(args))?],

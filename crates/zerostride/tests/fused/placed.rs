@@ -1,7 +1,7 @@
 //! Owns operands in every layout: memory of known bytes, and views of it. What a view shows is found here by
 //! an index by index walk, so that nothing depends on the engine's own copies.
 
-use zerostride::{DType, Element, Tensor};
+use zerostride::{DType, Element, Slice, Tensor};
 use zerostride_ops::{Category, with_type};
 
 use crate::tree::Random;
@@ -99,11 +99,11 @@ impl Placed {
         };
         let base = tensor(random, &size, dtype, values);
         let view = match place {
-            Contiguous => Ok(base.clone()),
+            Contiguous => Ok(base.alias()),
             Permuted => base.permute(&[2, 1, 0]),
             Transposed => base.transpose(1, 2),
-            Stepped => base.slice(2, Some(1), None, 2),
-            SteppedRows => base.slice(0, Some(1), None, 2),
+            Stepped => base.slice(2, Slice::from(1..).step_by(2)),
+            SteppedRows => base.slice(0, Slice::from(1..).step_by(2)),
             Reversed => base.flip(&[0, 1, 2]),
             Offset => base.narrow(2, 3, n as isize),
             Windows => base.unfold(1, n as isize, 1).and_then(|windows| windows.narrow(1, 0, b as isize)),

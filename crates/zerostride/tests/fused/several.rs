@@ -49,7 +49,7 @@ fn check(roots: &[Expr], seed: u64) {
             let together = together.unwrap();
             assert_eq!(together.len(), roots.len());
             for (index, (alone, together)) in alone.iter().flatten().zip(&together).enumerate() {
-                assert!(facts(alone) == facts(together), "seed {seed}: result {index}, {}", roots[index]);
+                assert!(facts(alone) == facts(together), "seed {seed}: result {index}, {:?}", roots[index]);
             }
             for (one, other) in together.iter().enumerate().flat_map(|(at, one)| {
                 together[..at].iter().map(move |other| (one, other)).filter(|(one, _)| one.numel() > 0)

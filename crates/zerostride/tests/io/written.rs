@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use zerostride::DType;
 use zerostride::io::{self, Format};
+use zerostride::{DType, Slice};
 
 use crate::{elements, pattern_tensor};
 
@@ -48,8 +48,8 @@ fn views_are_written_as_the_elements_they_show() {
     let x = pattern_tensor(DType::I16, &[3, 1, 4]);
     let views = [
         x.permute(&[2, 0, 1]),
-        x.slice(2, None, None, -1),
-        x.slice(0, Some(1), None, 2),
+        x.slice(2, Slice::from(..).step_by(-1)),
+        x.slice(0, Slice::from(1..).step_by(2)),
         x.expand(&[2, 3, 5, 4]),
         x.select(2, 3),
         x.narrow(0, 3, 0),

@@ -77,7 +77,7 @@ trait First {
 impl First for Tensor {
     /// A 0-d view of the first element.
     fn select_first(&self) -> Result<Tensor, Error> {
-        let mut view = self.clone();
+        let mut view = self.alias();
         while view.ndim() > 0 {
             view = view.select(0, 0)?;
         }

@@ -1,7 +1,7 @@
 //! The order in which the dimensions of results lie, against `orders.json`.
 
 use serde_json::Value;
-use zerostride::{DType, Expr, Result, Tensor};
+use zerostride::{DType, Expr, Result, Slice, Tensor};
 
 use crate::corpus::{Differences, json, list};
 
@@ -9,7 +9,7 @@ fn operand(spec: &Value) -> Tensor {
     let memory = Tensor::ones(&list::<usize>(&spec["memory"])).unwrap();
     let tensor = memory.permute(&list::<isize>(&spec["permute"])).unwrap();
     match spec["every_other"].as_i64() {
-        Some(dim) => tensor.slice(dim as isize, None, None, 2).unwrap(),
+        Some(dim) => tensor.slice(dim as isize, Slice::from(..).step_by(2)).unwrap(),
         None => tensor,
     }
 }

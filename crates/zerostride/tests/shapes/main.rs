@@ -11,6 +11,7 @@ mod golden_matmul;
 mod golden_orders;
 mod golden_shapes;
 mod golden_views;
+mod handles;
 mod limits;
 mod products;
 mod threads;

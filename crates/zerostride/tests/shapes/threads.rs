@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
-use zerostride::{Error, Expr, Tensor};
+use zerostride::{Error, Expr, Slice, Tensor};
 
 /// Elements that are divided among threads.
 const LARGE: usize = 1 << 18;
@@ -148,7 +148,7 @@ fn disjoint_parts_are_written_side_by_side() {
             // And the whole, and interleaved halves of it.
             scope.spawn(|| (0..3).for_each(|_| x.add_(100).unwrap()));
             for start in 0..2 {
-                let half = x.slice(0, Some(start), None, 2).unwrap();
+                let half = x.slice(0, Slice::from(start..).step_by(2)).unwrap();
                 scope.spawn(move || (0..3).for_each(|_| half.add_(1000).unwrap()));
             }
         });
@@ -284,7 +284,7 @@ fn tensors_are_dropped_on_any_thread() {
 fn a_panic_of_a_thread_leaves_its_tensors_usable() {
     watched(|| {
         let x = zeros(LARGE);
-        let shared = x.clone();
+        let shared = x.alias();
         assert!(
             thread::spawn(move || shared.add_(1).map(|()| panic!("on purpose")).unwrap()).join().is_err()
         );

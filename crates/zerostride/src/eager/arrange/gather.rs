@@ -43,7 +43,7 @@ pub(super) fn along(tensor: &Tensor, dim: usize, index: &Tensor) -> Result<Offse
 
 /// The tensor; one without dimensions as a vector of one element.
 pub(super) fn lifted(tensor: &Tensor) -> Result<Tensor> {
-    if tensor.ndim() == 0 { tensor.unsqueeze(0) } else { Ok(tensor.clone()) }
+    if tensor.ndim() == 0 { tensor.unsqueeze(0) } else { Ok(tensor.alias()) }
 }
 
 impl Tensor {

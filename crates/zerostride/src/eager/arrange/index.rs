@@ -4,7 +4,7 @@
 //! Source: NumPy's advanced indexing with PyTorch's choices (`aten/src/ATen/TensorIndexing.h`): an integer is
 //! a view and no index tensor, and a bool adds a dimension.
 
-use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use zerostride_ops::{Category, DType};
 use zerostride_shape::InternalOverlap;
@@ -12,7 +12,7 @@ use zerostride_shape::InternalOverlap;
 use super::picks::{Pick, Picked, Shapes};
 use super::{Results, access};
 use crate::expr::View;
-use crate::{Error, Expr, Operand, Result, Tensor};
+use crate::{Error, Expr, Operand, Result, Slice, Tensor};
 
 /// One item of an index.
 ///
@@ -61,7 +61,7 @@ impl From<bool> for Index {
 
 impl From<&Tensor> for Index {
     fn from(tensor: &Tensor) -> Index {
-        Index::Tensor(tensor.clone())
+        Index::Tensor(tensor.alias())
     }
 }
 
@@ -71,41 +71,39 @@ impl From<Tensor> for Index {
     }
 }
 
+impl From<Slice> for Index {
+    fn from(Slice { start, stop, step }: Slice) -> Index {
+        Index::Slice { start, stop, step }
+    }
+}
+
 impl From<RangeFull> for Index {
-    fn from(_: RangeFull) -> Index {
-        Index::Slice { start: None, stop: None, step: 1 }
+    fn from(all: RangeFull) -> Index {
+        Slice::from(all).into()
     }
 }
 
 macro_rules! index_from {
-    ($($int:ty)*) => {
+    ($($int:ty: $($range:ident)*;)*) => {
         $(impl From<$int> for Index {
             fn from(at: $int) -> Index {
                 Index::At(at as isize)
             }
         }
 
-        impl From<Range<$int>> for Index {
-            fn from(range: Range<$int>) -> Index {
-                Index::Slice { start: Some(range.start as isize), stop: Some(range.end as isize), step: 1 }
+        $(impl From<$range<$int>> for Index {
+            fn from(range: $range<$int>) -> Index {
+                Slice::from(range).into()
             }
-        }
-
-        impl From<RangeFrom<$int>> for Index {
-            fn from(range: RangeFrom<$int>) -> Index {
-                Index::Slice { start: Some(range.start as isize), stop: None, step: 1 }
-            }
-        }
-
-        impl From<RangeTo<$int>> for Index {
-            fn from(range: RangeTo<$int>) -> Index {
-                Index::Slice { start: None, stop: Some(range.end as isize), step: 1 }
-            }
-        })*
+        })*)*
     };
 }
 
-index_from!(i32 isize);
+index_from! {
+    i32: Range RangeInclusive RangeFrom RangeTo RangeToInclusive;
+    isize: Range RangeInclusive RangeFrom RangeTo RangeToInclusive;
+    usize: Range RangeInclusive RangeFrom RangeTo RangeToInclusive;
+}
 
 /// Whether a tensor of this dtype is a mask; u8 is PyTorch's older spelling of bool.
 fn is_mask(dtype: DType) -> bool {
@@ -130,12 +128,18 @@ impl Index {
 }
 
 /// What an index takes views of.
-trait Viewed: Clone {
+trait Viewed: Sized {
+    /// Another handle on the same.
+    fn same(&self) -> Self;
     fn sizes(&self) -> Result<&[usize]>;
     fn seen(&self, view: View) -> Result<Self>;
 }
 
 impl Viewed for Tensor {
+    fn same(&self) -> Tensor {
+        self.alias()
+    }
+
     fn sizes(&self) -> Result<&[usize]> {
         Ok(self.shape())
     }
@@ -146,6 +150,10 @@ impl Viewed for Tensor {
 }
 
 impl Viewed for Expr {
+    fn same(&self) -> Expr {
+        self.clone()
+    }
+
     fn sizes(&self) -> Result<&[usize]> {
         self.shape()
     }
@@ -165,7 +173,7 @@ fn resolve<V: Viewed>(of: &V, items: &[Index]) -> Result<(V, Vec<(usize, Tensor)
     if taken > ndim {
         return Err(Error::index(format_args!("too many indices for tensor of dimension {ndim}")));
     }
-    let (mut view, mut dim, mut selected) = (of.clone(), 0, 0);
+    let (mut view, mut dim, mut selected) = (of.same(), 0, 0);
     let (mut tensors, mut skipped) = (Vec::new(), false);
     for item in items {
         match item {
@@ -203,7 +211,7 @@ fn resolve<V: Viewed>(of: &V, items: &[Index]) -> Result<(V, Vec<(usize, Tensor)
                 dim += 1;
             }
             Index::Tensor(index) => {
-                tensors.push((dim, index.clone()));
+                tensors.push((dim, index.alias()));
                 dim += item.taken();
             }
         }
@@ -403,7 +411,7 @@ impl Tensor {
         // One element is written to all offsets. Others are copied first, because they may share the target's
         // memory.
         let one = values.numel() == 1 && !accumulate;
-        let source = if one { values.clone_elements()? } else { stretched.clone_elements()? };
+        let source = if one { values.row_major()? } else { stretched.row_major()? };
         let dtype = self.dtype();
         access::write(self, [&source], |to, [from]| {
             if accumulate {
@@ -423,7 +431,7 @@ impl Tensor {
             true => value,
             false => value.eval()?.scalar_at(&[])?.into(),
         };
-        let mask = (end..self.ndim()).try_fold(mask.clone(), |mask, _| mask.unsqueeze(-1))?;
+        let mask = (end..self.ndim()).try_fold(mask.alias(), |mask, _| mask.unsqueeze(-1))?;
         self.masked_fill_(mask.ne(0)?, &value)
     }
 }

@@ -92,7 +92,7 @@ fn counts(tensor: &&Tensor) -> bool {
 
 impl Parts {
     pub(super) fn cat(tensors: &[&Tensor], dim: isize) -> Result<Parts> {
-        Ok(Parts { tensors: tensors.iter().map(|&tensor| tensor.clone()).collect(), dim })
+        Ok(Parts { tensors: tensors.iter().map(|tensor| tensor.alias()).collect(), dim })
     }
 
     pub(super) fn stack(tensors: &[&Tensor], dim: isize) -> Result<Parts> {
@@ -123,7 +123,7 @@ impl Parts {
     pub(super) fn dstack(tensors: &[&Tensor]) -> Result<Parts> {
         let lift = |tensor: &Tensor| match tensor.ndim() {
             0..=2 => at_least(tensor, 2)?.unsqueeze(-1),
-            _ => Ok(tensor.clone()),
+            _ => Ok(tensor.alias()),
         };
         Parts::lifted("dstack", tensors, lift, |_| 2)
     }
@@ -185,7 +185,7 @@ impl Parts {
 
     pub(super) fn joined(&self) -> Result<Tensor> {
         let (results, tensors) = (self.results()?, self.tensors.iter().filter(counts));
-        let Some(first) = tensors.clone().next() else { return self.tensors[0].clone_elements() };
+        let Some(first) = tensors.clone().next() else { return self.tensors[0].row_major() };
         let dim = named_dim(self.dim, first.ndim())?.unwrap_or(0);
         let out = Tensor::build(results.dtype(), results.shape(), |_| Ok(()))?;
         let mut start = 0;
@@ -224,7 +224,7 @@ fn tiled(tensor: &Tensor, counts: &[usize]) -> Vec<usize> {
 
 /// The tensor with at least `ndim` dimensions, new ones in front.
 fn at_least(tensor: &Tensor, ndim: usize) -> Result<Tensor> {
-    (tensor.ndim()..ndim).try_fold(tensor.clone(), |tensor, _| tensor.unsqueeze(0))
+    (tensor.ndim()..ndim).try_fold(tensor.alias(), |tensor, _| tensor.unsqueeze(0))
 }
 
 impl Tensor {

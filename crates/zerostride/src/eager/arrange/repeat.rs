@@ -29,7 +29,7 @@ impl Tensor {
             let sizes: Vec<isize> = self.shape().iter().map(|&size| size as isize).collect();
             return self.reshape(&[-1])?.roll(&[*shift], &[0])?.reshape(&sizes);
         }
-        let mut rolled = self.clone();
+        let mut rolled = self.alias();
         for (&shift, &dim) in shifts.iter().zip(dims) {
             let dim = named_dim(dim, self.ndim())?.unwrap_or(0);
             let (dim, size) = (dim as isize, self.shape()[dim] as isize);
@@ -58,7 +58,7 @@ impl Tensor {
         let mut shape = self.shape().to_vec();
         shape.insert(dim + 1, count);
         let stretched = self.unsqueeze(dim as isize + 1)?.broadcast_to(&shape)?;
-        stretched.clone_elements()?.flatten(dim as isize, dim as isize + 1)
+        stretched.row_major()?.flatten(dim as isize, dim as isize + 1)
     }
 
     /// Every slice of a dimension as many times as an integer tensor says for it: `torch.repeat_interleave`
@@ -91,7 +91,7 @@ impl Tensor {
         let size = self.shape()[dim];
         let counts = match counts.numel() {
             1 => counts.reshape(&[1])?.broadcast_to(&[size])?,
-            own if own == size => counts.clone(),
+            own if own == size => counts.alias(),
             own => {
                 return Err(Error::runtime(format_args!(
                     "repeats must have the same size as input along dim, but got repeats.size(0) = {own} and input.size({dim}) = {size}"
@@ -161,7 +161,7 @@ impl Tensor {
     fn triangle(&self, name: &str, keeps: impl FnOnce(Expr, Expr) -> Expr) -> Result<Tensor> {
         let (rows, columns) = triangular(name, self)?;
         if self.numel() == 0 {
-            return self.clone_elements();
+            return self.row_major();
         }
         let row = Expr::from(Tensor::arange(0, rows as i64, 1)?).unsqueeze(-1);
         let column = Expr::from(Tensor::arange(0, columns as i64, 1)?);
@@ -171,7 +171,7 @@ impl Tensor {
 }
 
 /// How often elements are repeated.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Repeats {
     /// All elements equally often.
     Count(usize),

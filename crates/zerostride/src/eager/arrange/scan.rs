@@ -194,14 +194,14 @@ impl Tensor {
         let dim = named_dim(dim, self.ndim())?.unwrap_or(0);
         if n == 0 {
             // PyTorch does not join `before` and `after` either.
-            return self.clone_elements();
+            return self.row_major();
         }
         let parts: Vec<&Tensor> = before.into_iter().chain([self]).chain(after).collect();
-        let mut all = if parts.len() == 1 { self.clone() } else { cat(&parts, dim as isize)? };
+        let mut all = if parts.len() == 1 { self.alias() } else { cat(&parts, dim as isize)? };
         let (axis, times) = (dim as isize, n.min(all.shape()[dim]));
         if all.numel() == 0 {
             let rest = all.shape()[dim] - times;
-            return all.narrow(axis, 0, rest as isize)?.clone_elements();
+            return all.narrow(axis, 0, rest as isize)?.row_major();
         }
         for _ in 0..times {
             let rest = all.shape()[dim] as isize - 1;

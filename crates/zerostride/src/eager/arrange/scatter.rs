@@ -155,7 +155,7 @@ impl Tensor {
         let part =
             sizes.try_fold(source, |part, (dim, &size)| part.narrow(dim as isize, 0, size as isize))?;
         // Always a copy: the source may share the target's memory.
-        let source = part.clone_elements()?;
+        let source = part.row_major()?;
         access::write(&own, [&source], |to, [from]| {
             write(own.dtype(), &offsets, from, to);
             Ok(())

@@ -30,7 +30,7 @@ impl Tensor {
     pub fn nonzero(&self) -> Result<Tensor> {
         let (shape, ndim) = (self.shape_value().clone(), self.ndim());
         let flat = self.ne(0)?.reshape(&[-1])?;
-        let offsets = Pick::mask(0, flat.clone())?.offsets(flat.layout(), 0)?;
+        let offsets = Pick::mask(0, flat.alias())?.offsets(flat.layout(), 0)?;
         Tensor::build(DType::I64, Shape::new(&[offsets.len(), ndim])?, |bytes| {
             let rows = cast_slice_mut::<u8, i64>(bytes).chunks_mut(ndim.max(1));
             for (at, (row, mut offset)) in rows.zip(offsets).enumerate() {

@@ -94,7 +94,7 @@ impl Tensor {
         let index = index.to_dtype(DType::I64)?;
         let Some(dim) = named_dim(dim, self.ndim())? else {
             return match index.reshape(&[])?.item::<i64>()? {
-                0 => self.clone_elements(),
+                0 => self.row_major(),
                 _ => Err(Error::index("index out of range in self")),
             };
         };

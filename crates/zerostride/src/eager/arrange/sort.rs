@@ -239,7 +239,7 @@ impl Tensor {
     pub(super) fn ordered_along(&self, dim: Option<usize>, wanted: Wanted) -> Result<(Tensor, Tensor)> {
         let Some(dim) = dim.map(|dim| dim as isize) else {
             let indices = Tensor::full(&[], 0, DType::I64)?;
-            return Ok((self.clone_elements()?, indices));
+            return Ok((self.row_major()?, indices));
         };
         let (rows, indices) = self.movedim(&[dim], &[-1])?.ordered(wanted)?;
         let back = |tensor: Tensor| tensor.movedim(&[-1], &[dim])?.contiguous();

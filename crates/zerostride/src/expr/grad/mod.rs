@@ -100,7 +100,7 @@ impl Expr {
                 "a gradient is that of one number, and the expression has shape {}: reduce it, as with sum(..), or give vjp() a cotangent for each element",
                 meta.shape
             );
-            return Err(Error::runtime(message).within(|| self.to_string()));
+            return Err(Error::runtime(message).within(|| self.formula()));
         }
         let one = Expr::from(1.0).to_dtype(meta.dtype());
         let seed = if meta.shape.ndim() == 0 { one } else { one.broadcast_to(&meta.shape) };
@@ -159,7 +159,7 @@ impl Expr {
                 "only floating-point and complex numbers have gradients, and the expression is of dtype {}: convert its operands, as with to_dtype() or float()",
                 meta.dtype()
             );
-            return Err(Error::runtime(message).within(|| self.to_string()));
+            return Err(Error::runtime(message).within(|| self.formula()));
         }
         if given.shape != meta.shape || given.dtype().category() > meta.dtype().category() {
             let message = format_args!(
@@ -169,7 +169,7 @@ impl Expr {
                 meta.shape,
                 meta.dtype()
             );
-            return Err(Error::runtime(message).within(|| self.to_string()));
+            return Err(Error::runtime(message).within(|| self.formula()));
         }
         Ok(cotangent.to_dtype(meta.dtype()))
     }

@@ -183,7 +183,7 @@ fn of_product(a: &Expr, b: &Expr, cotangent: &Expr) -> Result<[Expr; 2]> {
 
 fn without_derivative(op: Op, node: &Expr) -> Error {
     let message = format_args!("{}() has no derivative; detach() takes its result as a constant", op.name());
-    Error::runtime(message).within(|| node.to_string())
+    Error::runtime(message).within(|| node.formula())
 }
 
 /// Looks why no cotangent reaches a variable.
@@ -203,7 +203,7 @@ pub(super) fn check_way(order: &[&Expr], is_variable: &dyn Fn(&Expr) -> bool) ->
         let below = !is_constant && node.operands().iter().any(|operand| depends[&operand.id()]);
         if below && !is_continuous(node) {
             let message = "there is no gradient: the operand is read only by way of this, which is no floating-point number and jumps";
-            return Err(Error::runtime(message).within(|| node.to_string()));
+            return Err(Error::runtime(message).within(|| node.formula()));
         }
         depends.insert(node.id(), is_variable(node) || below);
     }

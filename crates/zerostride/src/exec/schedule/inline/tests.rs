@@ -4,7 +4,7 @@ use zerostride_kernels::Isa;
 use zerostride_ops::{self as ops, Category, Class, DType, Scalar};
 
 use super::*;
-use crate::{Dims, Result, keepdim};
+use crate::{Dims, Result, Slice, keepdim};
 
 /// Without it nothing is taken on rows.
 fn has_threaded_code() -> bool {
@@ -32,7 +32,7 @@ impl Random {
         let base = Tensor::from_slice(&numbers, &[numbers.len()]).unwrap().to_dtype(dtype).unwrap();
         let signed: Vec<isize> = shape.iter().map(|&size| size as isize).collect();
         let step = 1 + self.below(2) as isize;
-        let part = base.slice(0, Some(1), Some(1 + numel as isize * step), step).unwrap();
+        let part = base.slice(0, Slice::from(1..1 + numel as isize * step).step_by(step)).unwrap();
         let tensor = part.reshape(&signed).unwrap();
         match self.below(4) {
             0 => tensor.t().unwrap_or(tensor),
@@ -46,7 +46,7 @@ impl Random {
 /// Dtype, shape and elements; all NaN are one, since nothing is promised of their bits.
 fn bytes_of(tensor: &Tensor) -> (DType, Vec<usize>, Vec<u8>) {
     let one = match tensor.dtype().category() {
-        Category::Bool | Category::Int => tensor.clone(),
+        Category::Bool | Category::Int => tensor.alias(),
         Category::Float | Category::Complex => {
             let nan = Tensor::full(&[], f64::NAN, tensor.dtype()).unwrap();
             nan.where_(tensor.isnan().unwrap(), tensor).unwrap()
@@ -73,7 +73,7 @@ fn sequence(len: i32, dtype: DType, number: impl Fn(i32) -> f64) -> Tensor {
 /// Numbers of a sequence from one on, in a shape.
 fn part(sequence: &Tensor, start: isize, shape: &[isize]) -> Tensor {
     let end = start + shape.iter().product::<isize>();
-    sequence.slice(0, Some(start), Some(end), 1).unwrap().reshape(shape).unwrap()
+    sequence.slice(0, start..end).unwrap().reshape(shape).unwrap()
 }
 
 /// Whether a formula has a value and takes a short cut, which then gives what its plan gives at length.
@@ -81,7 +81,7 @@ fn is_taken(formula: &Expr, short_cut: impl Fn(&Expr) -> Option<Tensor>) -> bool
     let Ok(plan) = formula.plan() else { return false };
     let Some(short) = short_cut(formula) else { return false };
     let result = crate::exec::run_with_claims(&plan).unwrap().swap_remove(0);
-    assert_eq!(bytes_of(&short), bytes_of(&result), "{formula} {:?} {:?}", plan.dtype(), plan.shape());
+    assert_eq!(bytes_of(&short), bytes_of(&result), "{formula:?} {:?} {:?}", plan.dtype(), plan.shape());
     true
 }
 
@@ -132,7 +132,7 @@ fn a_formula_on_rows_gives_what_it_gives_at_length() {
         for [rows, columns] in [[2, 300], [5, 1000], [64, 64], [70, 65], [3, 129]] {
             let (row, column) = (part(5, &[columns]), part(7, &[rows, 1]));
             let wide = part(1, &[rows, columns + 3]).narrow(1, 2, columns).unwrap();
-            for x in [part(3, &[rows, columns]), wide.clone(), wide.flip(&[0]).unwrap()] {
+            for x in [part(3, &[rows, columns]), wide.alias(), wide.flip(&[0]).unwrap()] {
                 let formulas = [
                     Expr::current(&x) * &row + &column,
                     (Expr::current(&x) - &column) / &row * 2,
@@ -209,7 +209,7 @@ fn a_formula_on_more_gives_what_it_gives_at_length() {
         let base = sequence(4000, dtype, |number| f64::from(number % 17) * 0.75 - 3.0);
         let part = |start, shape: &[isize]| part(&base, start, shape);
         let of_length = |len: isize| {
-            let twice = part(3, &[2 * len]).slice(0, None, None, 2).unwrap();
+            let twice = part(3, &[2 * len]).slice(0, Slice::from(..).step_by(2)).unwrap();
             vec![
                 part(1, &[len]),
                 part(1607, &[len]),
@@ -290,13 +290,13 @@ fn a_copy_has_the_elements_of_the_view() {
         (0..100).map(|_| random.tensor(dtype)).for_each(|view| check(&view, view.numel() > 0));
         let x = Tensor::arange(0, 6000, 1).unwrap().to_dtype(dtype).unwrap().reshape(&[20, 300]).unwrap();
         check(&x, true);
-        check(&x.t().unwrap().slice(0, Some(7), None, 3).unwrap(), true);
+        check(&x.t().unwrap().slice(0, Slice::from(7..).step_by(3)).unwrap(), true);
         check(&x.flip(&[0, 1]).unwrap(), true);
-        check(&x.slice(1, Some(1), None, 2).unwrap().expand(&[3, 20, 150]).unwrap(), true);
+        check(&x.slice(1, Slice::from(1..).step_by(2)).unwrap().expand(&[3, 20, 150]).unwrap(), true);
     }
     // What lies in order is divided among threads, until the result is not to stay in the caches.
     let x = Tensor::rand(&[1 << 19], 1).unwrap();
-    check(&x.slice(0, Some(5), None, 1).unwrap(), true);
+    check(&x.slice(0, 5..).unwrap(), true);
     check(&x.reshape(&[1 << 10, 1 << 9]).unwrap().t().unwrap(), false);
     let tensor = Tensor::ones(&[3]).unwrap();
     let captured = Expr::from(&tensor);
@@ -360,12 +360,12 @@ fn short_rows_give_what_stretched_copies_give() {
             };
             for (short, long) in formulas(&x, &y).into_iter().zip(formulas(&copies[0], &copies[1])) {
                 let wanted = bytes_of(&long.eval().unwrap());
-                assert_eq!(bytes_of(&short.eval().unwrap()), wanted, "{short} {dtype} {width}");
+                assert_eq!(bytes_of(&short.eval().unwrap()), wanted, "{short:?} {dtype} {width}");
                 let plan = short.plan().unwrap();
                 assert_eq!(
                     bytes_of(&crate::exec::run_with_claims(&plan).unwrap()[0]),
                     wanted,
-                    "{short} {dtype} {width}"
+                    "{short:?} {dtype} {width}"
                 );
             }
             let over = copies[0].clone_elements().unwrap();
@@ -410,18 +410,18 @@ fn rows(dtype: DType) -> Vec<Tensor> {
     let base = Tensor::from_slice(&numbers, &[9000]).unwrap().to_dtype(dtype).unwrap();
     let part = |start: isize, shape: &[isize]| {
         let numel: isize = shape.iter().product();
-        base.slice(0, Some(start), Some(start + numel), 1).unwrap().reshape(shape).unwrap()
+        base.slice(0, start..start + numel).unwrap().reshape(shape).unwrap()
     };
     vec![
         part(1, &[3, 5, 520]),
         part(7, &[3, 1, 520]),
         part(3, &[5, 520]).flip(&[0]).unwrap(),
-        part(2, &[3, 5, 530]).slice(2, Some(5), Some(525), 1).unwrap(),
+        part(2, &[3, 5, 530]).slice(2, 5..525).unwrap(),
         part(9, &[520]),
         part(4, &[5, 1]),
         part(5, &[1]),
         part(6, &[520, 5, 3]).permute(&[2, 1, 0]).unwrap(),
-        part(8, &[5, 1040]).slice(1, None, None, 2).unwrap(),
+        part(8, &[5, 1040]).slice(1, Slice::from(..).step_by(2)).unwrap(),
     ]
 }
 
@@ -500,9 +500,8 @@ fn every_reduction_gives_what_its_plan_gives() {
                 (0..6400).map(|number| f64::from(number * 7 % 31) * -0.75 + 9.0).collect();
             let base = Tensor::from_slice(&numbers, &[6400]).unwrap().neg().unwrap().to_dtype(dtype).unwrap();
             let views = |shape: &[isize]| {
-                let x =
-                    base.slice(0, Some(0), Some(shape.iter().product()), 1).unwrap().reshape(shape).unwrap();
-                let narrow = x.slice(-1, Some(1), None, 1).unwrap();
+                let x = base.slice(0, 0..shape.iter().product()).unwrap().reshape(shape).unwrap();
+                let narrow = x.slice(-1, 1..).unwrap();
                 [x.flip(&[0]).unwrap(), narrow, x.transpose(0, -1).unwrap(), x]
             };
             let shapes = [
