@@ -728,7 +728,7 @@ pub(super) fn assert_printed(code: &Code, rows: &[Vec<u64>], label: impl Fn() ->
         let mut arguments: Vec<*mut u8> =
             inputs.chain(results.iter_mut().map(|result| result.as_mut_ptr())).collect();
         // One row of all elements has no distance to the next.
-        arguments.resize(2 * arguments.len(), std::ptr::null_mut());
+        arguments.resize(2 * arguments.len(), null_mut());
         // SAFETY: each operand has so many elements.
         unsafe { native.call(arguments.as_mut_ptr(), rows.len(), 1) };
         for ((&value, result), nth) in code.results().iter().zip(&results).zip(0..) {

@@ -1,7 +1,7 @@
 //! Owns loops over short rows that are large enough to be printed at their first use: whole formulas have the
 //! bits of their operations one by one, wherever rows are, and whether or not each operation has code.
 
-use zerostride::{DType, Expr, Tensor};
+use zerostride::{DType, Expr, Slice, Tensor};
 
 use crate::tree::bits;
 
@@ -20,8 +20,8 @@ fn operands(len: usize, dtype: DType) -> Vec<Tensor> {
     vec![
         random([rows, len]),
         random([rows, len]).flip(&[1]).unwrap(),
-        random([rows, 2 * len]).slice(1, None, None, 2).unwrap(),
-        random([2 * rows, len]).slice(0, None, None, 2).unwrap(),
+        random([rows, 2 * len]).slice(1, Slice::from(..).step_by(2)).unwrap(),
+        random([2 * rows, len]).slice(0, Slice::from(..).step_by(2)).unwrap(),
         random([len, rows]).transpose(0, 1).unwrap(),
         random([1, len]),
         random([rows, 1]),
