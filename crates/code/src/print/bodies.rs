@@ -1,6 +1,6 @@
-//! Owns the bodies of a row: the steps that are done once, for each row, for several vectors side by side, for
-//! one, and for the elements that are fewer than a vector, each with its registers and its places on the stack.
-//! It does not know how they are written.
+//! Owns the bodies of a row: the steps that are done once, for each row, for several vectors side by side,
+//! for one, and for the elements that are fewer than a vector, each with its registers and its places on the
+//! stack. It does not know how they are written.
 
 use super::order::{Level, Order, items, places};
 use super::registers::{Placement, Values, place};

@@ -1,5 +1,5 @@
-//! Owns the order of steps: how often each is done, what stays in registers through the loop over vectors, how
-//! many of these run side by side. It does not know instructions.
+//! Owns the order of steps: how often each is done, what stays in registers through the loop over vectors,
+//! how many of these run side by side. It does not know instructions.
 
 use super::registers::{Item, Placement};
 use super::steps::{Act, Id, NONE, Step};

@@ -14,8 +14,8 @@ pub(crate) trait Quotient {
 const ROUNDER_F32: f32 = 12_582_912.0;
 const ROUNDER_F64: f64 = 6_755_399_441_055_744.0;
 
-/// Quotients of so few bits that one product finds the nearest integer, or next to it at a half: `integer, the signed one: float,
-/// rounder, whether it is negative`.
+/// Quotients of so few bits that one product finds the nearest integer, or next to it at a half: `integer,
+/// the signed one: float, rounder, whether it is negative`.
 macro_rules! quotients {
     ($($integer:ty, $signed:ty: $float:ty, $rounder:ident, $negative:expr;)*) => {
         $(impl Quotient for $integer {

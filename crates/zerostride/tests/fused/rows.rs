@@ -8,8 +8,8 @@ use crate::tree::bits;
 /// Elements from which on a formula is printed at its first use, and some.
 const ELEMENTS: usize = 70_000;
 
-/// Operands of a loop over rows of `len` elements: contiguous, reversed along rows, every other element, every
-/// other row, transposed, a row, a column.
+/// Operands of a loop over rows of `len` elements: contiguous, reversed along rows, every other element,
+/// every other row, transposed, a row, a column.
 fn operands(len: usize, dtype: DType) -> Vec<Tensor> {
     let (rows, mut seed) = (ELEMENTS.div_ceil(len), 0);
     let mut random = |sizes: [usize; 2]| {

@@ -1,5 +1,5 @@
-//! Owns the function around rows: arguments, stack, what is computed once, the loops over rows and vectors, and
-//! the elements that are fewer than a vector. It does not know what a step computes.
+//! Owns the function around rows: arguments, stack, what is computed once, the loops over rows and vectors,
+//! and the elements that are fewer than a vector. It does not know what a step computes.
 
 use super::assembler::{Assembler, Label};
 use super::steps::{Act, Make, Shape, Step, Steps, VECTOR_BYTES};

@@ -120,9 +120,9 @@ impl Compiled {
                 arguments.push(bytes(step * *item as isize));
             }
         }
-        // SAFETY: the code is that of this program, whose loads and result have `len` elements in each row, or
-        // one that is read for all, and numbers have one. The result's elements are apart from all others or
-        // those of a contiguous load of the same size.
+        // SAFETY: the code is that of this program, whose loads and result have `len` elements in each row,
+        // or one that is read for all, and numbers have one. The result's elements are apart from all others
+        // or those of a contiguous load of the same size.
         unsafe { code.call(arguments.as_mut_ptr(), len, rows) };
     }
 
@@ -171,8 +171,9 @@ impl Compiled {
         }
     }
 
-    /// Hands the elements of some of these rows of `len`, lane by lane, to as many accumulators, which are all
-    /// `empty` before, and lets them be taken. A lane has a first row and a number of rows, `step` rows apart.
+    /// Hands the elements of some of these rows of `len`, lane by lane, to as many accumulators, which are
+    /// all `empty` before, and lets them be taken. A lane has a first row and a number of rows, `step` rows
+    /// apart.
     ///
     /// # Panics
     /// If there is not a feed for each load, a feed has fewer rows or elements, or elements at other
@@ -395,11 +396,13 @@ impl<'a> Tiles<'a> {
     }
 
     /// Lets accumulators be taken, one for each element of a row, that are all `empty` before the elements of
-    /// a lane enter them by another program: of each load those that are `in_place`, or else what `load` fills
-    /// a tile with. Whether it did: not without code, nor if a tile would have more than `most` elements.
+    /// a lane enter them by another program: of each load those that are `in_place`, or else what `load`
+    /// fills a tile with. Whether it did: not without code, nor if a tile would have more than `most`
+    /// elements.
     ///
     /// # Panics
-    /// If a load has fewer rows or elements, the tiles have room for less than a row, or a lane has other rows.
+    /// If a load has fewer rows or elements, the tiles have room for less than a row, or a lane has other
+    /// rows.
     pub(crate) fn accumulate_lanes<'b>(
         &'b mut self,
         (program, empty): (&Compiled, &[u8]),

@@ -64,8 +64,8 @@ pub(in crate::exec) struct ProgramCode {
 
 impl ProgramCode {
     /// The program, unless it is a single operation, whose chain is as fast, or has what no code has: complex
-    /// numbers in memory, and integers that are divided by what may be zero, which is an error. No chain divides
-    /// them as fast. Entering accumulators is an operation, too.
+    /// numbers in memory, and integers that are divided by what may be zero, which is an error. No chain
+    /// divides them as fast. Entering accumulators is an operation, too.
     pub(super) fn new(program: &Program, kinds: &[LoadKind], end: End) -> Option<ProgramCode> {
         let is_work = |instruction: &&Instruction| match instruction {
             Instruction::Load(_) | Instruction::Splat(_) => false,
@@ -127,8 +127,8 @@ impl ProgramCode {
     }
 
     /// The code for some rows of `len` elements, if the program is printed by now: from then on there always
-    /// is one. Its operands are the loads, then the numbers, both in order, then accumulators, if it ends with
-    /// these, then the result.
+    /// is one. Its operands are the loads, then the numbers, both in order, then accumulators, if it ends
+    /// with these, then the result.
     pub(super) fn printed(&self, rows: usize, len: usize, stores: Stores) -> Option<&Native> {
         let is_wanted = match Printing::active() {
             Printing::Never => false,
