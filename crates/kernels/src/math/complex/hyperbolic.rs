@@ -4,9 +4,7 @@ use num_complex::Complex;
 
 use super::super::dw::Dw;
 use super::super::trig::{PI, sin_cos, sin_cos_pi};
-use super::super::{
-    cosh as real_cosh, sin as real_sin, sinh as real_sinh, tan as real_tan, tanh as real_tanh,
-};
+use super::super::{cosh as real_cosh, sinh as real_sinh, tan as real_tan, tanh as real_tanh};
 use super::arithmetic::div;
 use super::exponential::times_exp;
 use super::{Part, is_finite, is_inf, is_zero, num, select, signum, turned, turned_back};
@@ -69,7 +67,9 @@ pub(super) fn tanh<W: Part>(z: Complex<W>) -> Complex<W> {
     let lost = Complex::new(W::select(x.eq(zero), x, W::num(f64::NAN)), W::num(f64::NAN));
     let result = select(y.is_finite(), result, lost);
     let result = rare!(is_inf(x), result, {
-        let sign = W::select(y.is_finite(), real_sin(y + y), y);
+        // That of sin 2y, whose argument may be beyond all numbers.
+        let (sin, cos) = sin_cos(y);
+        let sign = W::select(y.is_finite(), sin * cos, y);
         Complex::new(signum(x), zero.copysign(sign))
     });
     select(y.eq(zero), Complex::new(real_tanh(x), y), result)

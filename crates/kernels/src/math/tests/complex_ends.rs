@@ -68,3 +68,18 @@ ends! {
     sigmoid(z); silu(z); sin(z); cos(z); tan(z); sinh(z); cosh(z); tanh(z); sinc(z); asin(z); acos(z); atan(z);
     asinh(z); acosh(z); atanh(z); mul(a, b); div(a, b); logaddexp(a, b);
 }
+
+#[test]
+fn the_zero_of_tanh_has_its_sign_where_twice_the_argument_is_infinite() {
+    // PyTorch 2.15's signs.
+    for (y, is_negative) in
+        [(f64::MAX, true), (1.6e308, false), (1e308, true), (9.5e307, true), (1e300, false)]
+    {
+        for x in [f64::INFINITY, f64::NEG_INFINITY] {
+            for (y, is_negative) in [(y, is_negative), (-y, !is_negative)] {
+                let got = complex::tanh(Complex64::new(x, y));
+                assert!(got.im == 0.0 && got.im.is_sign_negative() == is_negative, "{x} {y}: {got:?}");
+            }
+        }
+    }
+}
