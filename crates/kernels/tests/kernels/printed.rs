@@ -682,27 +682,21 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], accumulates: bool) {
             );
         };
         let mut wanted = elements.last().filter(|_| accumulates).cloned().unwrap_or_default();
-        for line in 0..rows {
-            for at in 0..count {
-                let element = |input: usize, at: usize| elements[input][line][at];
-                let element = |last: u64| -> Vec<u64> {
-                    let own = inputs.len() - usize::from(accumulates);
-                    (0..own).map(|input| element(input, at)).chain(accumulates.then_some(last)).collect()
-                };
-                let (line_of, at_of) = match row.accumulators() {
-                    Some(Read::Along(turn)) => (line, at % turn as usize),
-                    Some(_) => (0, at),
-                    None => {
-                        let results = code.run(&element(0));
-                        results
-                            .into_iter()
-                            .enumerate()
-                            .for_each(|(nth, wanted)| compare(nth, [line, at], wanted));
-                        continue;
-                    }
-                };
-                wanted[line_of][at_of] = code.run(&element(wanted[line_of][at_of]))[0];
-            }
+        let own = inputs.len() - usize::from(accumulates);
+        for (line, at) in (0..rows).flat_map(|line| (0..count).map(move |at| (line, at))) {
+            let element = |last: Option<u64>| -> Vec<u64> {
+                elements[..own].iter().map(|input| input[line][at]).chain(last).collect()
+            };
+            let [held_in, held_at] = match row.accumulators() {
+                Some(Read::Along(turn)) => [line, at % turn as usize],
+                Some(_) => [0, at],
+                None => {
+                    let results = code.run(&element(None)).into_iter().enumerate();
+                    results.for_each(|(nth, wanted)| compare(nth, [line, at], wanted));
+                    continue;
+                }
+            };
+            wanted[held_in][held_at] = code.run(&element(Some(wanted[held_in][held_at])))[0];
         }
         let lines = if row.accumulators() == Some(Read::Across) { rows.min(1) } else { rows };
         for (line, wanted) in wanted.iter().take(lines).enumerate() {
