@@ -13,5 +13,6 @@ mod reduce;
 pub(crate) use fold::Folding;
 pub(in crate::exec) use machine::{Machine, Results};
 pub(in crate::exec) use matmul::run as multiply;
+pub(in crate::exec) use native::is_worth_printing;
 pub(in crate::exec) use program::{Compiled, LoadKind};
 pub(in crate::exec) use reduce::run as reduce;

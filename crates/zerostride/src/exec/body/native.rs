@@ -63,9 +63,9 @@ pub(in crate::exec) struct ProgramCode {
 }
 
 impl ProgramCode {
-    /// The program, unless it is a single operation, whose chain is as fast, or has what no code has: complex
-    /// numbers in memory, and integers that are divided by what may be zero, which is an error. No chain
-    /// divides them as fast. Entering accumulators is an operation, too.
+    /// The program, unless it is a single operation, whose chain is as fast, but for quotients of integers by
+    /// a number; or has what no code has: complex numbers in memory, and integers divided by what may be
+    /// zero, which is an error. Entering accumulators is an operation, too.
     pub(super) fn new(program: &Program, kinds: &[LoadKind], end: End) -> Option<ProgramCode> {
         let is_work = |instruction: &&Instruction| match instruction {
             Instruction::Load(_) | Instruction::Splat(_) => false,
@@ -116,9 +116,10 @@ impl ProgramCode {
         Some(ProgramCode { source, computed: AtomicUsize::new(0), cached, streaming })
     }
 
-    /// Whether there is code for the program, which is printed now if it is to run on so many elements.
+    /// Whether the program is worth printing before it runs on so many elements for the first time, and there
+    /// is code for it, which is printed now.
     pub(super) fn is_printed_for(&self, elements: usize) -> bool {
-        self.printed(1, elements, Stores::Cached).is_some()
+        is_worth_printing(elements) && self.printed(1, elements, Stores::Cached).is_some()
     }
 
     /// What becomes of elements.
@@ -151,6 +152,15 @@ impl ProgramCode {
         let (more, worth) = (rows.saturating_mul(len), |computed: usize| computed >= WORTH_ELEMENTS);
         worth(self.computed.load(Ordering::Relaxed))
             || worth(self.computed.fetch_add(more, Ordering::Relaxed).saturating_add(more))
+    }
+}
+
+/// Whether a program that runs on so many elements for the first time is worth printing.
+pub(in crate::exec) fn is_worth_printing(elements: usize) -> bool {
+    match Printing::active() {
+        Printing::Never => false,
+        Printing::Worth => elements >= WORTH_ELEMENTS,
+        Printing::Always => true,
     }
 }
 

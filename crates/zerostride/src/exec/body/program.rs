@@ -102,9 +102,11 @@ impl Compiled {
         self.tiles.is_empty()
     }
 
-    /// Whether the program is printed as soon as it runs on so many elements.
+    /// Whether the program is printed as soon as it runs on so many elements: where these may enter
+    /// accumulators, the code that does that.
     pub(in crate::exec) fn is_printed_for(&self, elements: usize) -> bool {
-        self.code.as_ref().is_some_and(|code| code.is_printed_for(elements))
+        let code = self.accumulating.as_ref().or(self.code.as_ref());
+        code.is_some_and(|code| code.is_printed_for(elements))
     }
 
     /// The chain that does everything, if one does.

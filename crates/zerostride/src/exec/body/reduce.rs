@@ -11,7 +11,7 @@ use zerostride_shape::Shape;
 
 use super::fold;
 use super::machine::{Results, Taken, Tiles};
-use super::native::End;
+use super::native::{End, is_worth_printing};
 use super::program::{Compiled, LoadKind};
 use crate::exec::cache;
 use crate::exec::elements::{
@@ -121,28 +121,32 @@ pub(in crate::exec) fn run<'a>(
             Compiled::new(program, &kinds, false)
         };
         let pairs = Pairs::find(reducer.op(), program, &walk);
-        // What is printed has the loop over lines.
-        let of_lines = |shortest: usize| (compiled(&|load| walk.is_splat(load, shortest)), shortest);
-        let elements = part.numel().saturating_mul(reduced.numel());
-        let (mut lines, shortest) = Some(of_lines(1))
-            .filter(|(lines, _)| lines.is_printed_for(elements))
-            .unwrap_or_else(|| of_lines(SHORT_LINE_ELEMENTS));
-        let (form, count, mut across) = (walk.form(false), lanes(reduced.numel()), None);
+        let (form, count) = (walk.form(false), lanes(reduced.numel()));
         let is_alone = pairs.is_none() && !walk.repeats && !walk.is_load;
-        let mut empty = reducer.accumulator().filter(|_| is_alone);
-        match (form, &empty) {
-            // Vectors of elements enter vectors of accumulators.
-            (FoldForm::Along, Some(one)) if count > 1 => {
-                lines = lines.accumulating(program, End::Along(*op, count as u32));
-                empty = Some(one.repeat(count));
-            }
-            (FoldForm::Across, Some(_)) => {
-                let of_rows = compiled(&|load| walk.is_same_across(load));
-                across = Some(of_rows.accumulating(program, End::Across(*op)));
-            }
-            _ => empty = None,
-        }
-        ReduceLoop { compiled: lines, shortest, pairs, walk, across, empty }
+        let one = reducer.accumulator().filter(|_| is_alone);
+        // Vectors of elements enter vectors of accumulators.
+        let along = one.as_ref().filter(|_| form == FoldForm::Along && count > 1);
+        let across = one.as_ref().filter(|_| form == FoldForm::Across).map(|_| {
+            let of_rows = compiled(&|load| walk.is_same_across(load));
+            of_rows.accumulating(program, End::Across(*op))
+        });
+        // What is printed has the loop over lines; across rows tiles are what it falls back to.
+        let of_lines = |shortest: usize| {
+            let lines = compiled(&|load| walk.is_splat(load, shortest));
+            let end = along.map(|_| End::Along(*op, count as u32));
+            let lines = if let Some(end) = end { lines.accumulating(program, end) } else { lines };
+            (lines, shortest)
+        };
+        let elements = part.numel().saturating_mul(reduced.numel());
+        let may_be_printed = across.is_none() && is_worth_printing(elements);
+        let printed = may_be_printed.then(|| of_lines(1)).filter(|(lines, _)| lines.is_printed_for(elements));
+        let (compiled, shortest) = printed.unwrap_or_else(|| of_lines(SHORT_LINE_ELEMENTS));
+        let empty = match (along, &across) {
+            (Some(one), _) => Some(one.repeat(count)),
+            (None, Some(_)) => one,
+            (None, None) => None,
+        };
+        ReduceLoop { compiled, shortest, pairs, walk, across, empty }
     });
     let mut written = Written::new(block, dtype.item_size(), (&walk.results, &walk.out, walk.first));
     let out = written.output();

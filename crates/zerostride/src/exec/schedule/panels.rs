@@ -9,7 +9,7 @@ use zerostride_shape::{Shape, Strides};
 
 use super::size::Size;
 use crate::Result;
-use crate::exec::body::{Compiled, LoadKind, Machine};
+use crate::exec::body::{Compiled, LoadKind, Machine, is_worth_printing};
 use crate::exec::cache;
 use crate::exec::elements::{Operand, Share, StridedElements, Window, Writer, Written};
 use crate::fork::OnceLock;
@@ -213,7 +213,8 @@ impl PreparedLoop {
         };
         let read_at = |near: RangeInclusive<isize>| {
             let of = |is_printed| Walk::unjoined(&shape, &all, grain, near.clone(), is_printed).map(made);
-            let printed = of(true).filter(|(compiled, _)| is_printed(compiled));
+            let may_be = is_worth_printing(shape.numel());
+            let printed = may_be.then(|| of(true)).flatten().filter(|(compiled, _)| is_printed(compiled));
             let unjoined = printed.or_else(|| of(false).filter(is_lean));
             unjoined.unwrap_or_else(|| made(Walk::new(&shape, &all, grain, near)))
         };
