@@ -1,4 +1,5 @@
-//! Tells the crate whether the compiler optimises it (`cfg(unoptimised)`), which `src/isa.rs` asks, and
+//! Tells the crate whether the compiler optimises it (`cfg(unoptimised)`), which the choice among instruction
+//! sets asks, and
 //! whether printed rows become functions on the target (`cfg(has_code)`), which `src/native.rs` asks.
 
 use std::env::var;
@@ -12,7 +13,7 @@ fn main() {
     }
     let of_target = |name: &str| var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
     let has_code = match of_target("ARCH").as_str() {
-        "x86_64" => of_target("FAMILY") == "unix",
+        "x86_64" => matches!(of_target("FAMILY").as_str(), "unix" | "windows"),
         "aarch64" => of_target("OS") == "linux" && of_target("ENDIAN") == "little",
         _ => false,
     };

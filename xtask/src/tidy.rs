@@ -23,30 +23,16 @@ const ARROWS: [(&str, &[&str]); 11] = [
 
 /// The only files with unsafe code.
 const UNSAFE: &[&str] = &[
-    "crates/kernels/src/chain/array.rs",
-    "crates/kernels/src/chain/cast.rs",
-    "crates/kernels/src/chain/code.rs",
-    "crates/kernels/src/chain/float.rs",
-    "crates/kernels/src/chain/half.rs",
-    "crates/kernels/src/chain/memory.rs",
-    "crates/kernels/src/chain/mod.rs",
-    "crates/kernels/src/chain/quotient.rs",
-    "crates/kernels/src/chain/run.rs",
-    "crates/kernels/src/chain/set.rs",
-    "crates/kernels/src/chain/single.rs",
     "crates/kernels/src/isa.rs",
     "crates/kernels/src/lane/instructions.rs",
     "crates/kernels/src/matmul/dots.rs",
     "crates/kernels/src/matmul/tile.rs",
     // Printed bytes become a function.
     "crates/kernels/src/native.rs",
-    "crates/kernels/tests/kernels/chains.rs",
     "crates/kernels/tests/kernels/pack.rs",
     // Call printed code, the tests on memory beside pages that may not be touched.
     "crates/kernels/benches/printed.rs",
     "crates/kernels/tests/kernels/printed.rs",
-    "crates/kernels/tests/kernels/quotients.rs",
-    "crates/kernels/tests/kernels/rows.rs",
     "crates/kernels/src/pack/fixed.rs",
     "crates/kernels/src/pack/plane.rs",
     "crates/kernels/src/pack/mod.rs",

@@ -37,15 +37,10 @@ impl Isa {
         }
     }
 
-    /// Whether this processor has it, and this crate has code for it: without optimisation it has portable
-    /// code alone.
+    /// Whether this processor has it.
     pub fn is_supported(self) -> bool {
         match self {
             Isa::Portable => true,
-            // Every register value would be spilled: one primitive of a chain takes up to two mebibytes of
-            // stack, all that a thread has. Functions for vectors, most of a debug build, are not even
-            // compiled: every choice among them begins with an arm like this one.
-            _ if cfg!(unoptimised) => false,
             Isa::Avx2 => has_avx2(),
             Isa::Avx512 => has_avx2() && has_avx512(),
             Isa::Neon => cfg!(target_arch = "aarch64"),
@@ -88,10 +83,6 @@ fn named(name: &str) -> Result<Isa, String> {
     };
     if isa.is_supported() {
         Ok(isa)
-    } else if cfg!(unoptimised) {
-        Err(format!(
-            "ZEROSTRIDE_ISA={name}: zerostride-kernels was compiled without optimisation, for portable code"
-        ))
     } else {
         Err(format!("ZEROSTRIDE_ISA={name}: this processor does not have it; {} is its widest", widest()))
     }
@@ -150,7 +141,21 @@ pub(crate) fn run_widest(task: impl Task) {
     unsafe { run_with(Isa::active(), task) }
 }
 
-/// Runs a loop with an instruction set.
+/// Runs a loop with fused multiply-adds where the processor has them: without, each is a call.
+#[inline(always)]
+pub(crate) fn run_fused(task: impl Task) {
+    match Isa::active() {
+        _ if cfg!(unoptimised) => task.run(),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the instruction set in use is one that the processor has, AVX2 with it.
+        Isa::Avx512 | Isa::Avx2 => unsafe { task_with_avx2(task) },
+        _ => task.run(),
+    }
+}
+
+/// Runs a loop with an instruction set; without optimisation as the portable loop, since every value of a
+/// register would be spilled. Functions for registers, most of a debug build, are not even compiled then:
+/// every choice among them begins with an arm like this one.
 ///
 /// # Safety
 /// The processor has it.
@@ -310,11 +315,9 @@ mod tests {
         assert_eq!(named(widest().name()), Ok(widest()));
         let unknown = "ZEROSTRIDE_ISA=sse9: not an instruction set; there are portable, neon, avx2, avx512";
         assert_eq!(named("sse9"), Err(unknown.into()));
-        let reason =
-            if cfg!(unoptimised) { "without optimisation" } else { "this processor does not have it" };
         for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_supported()) {
             let problem = named(isa.name()).unwrap_err();
-            assert!(problem.contains(reason), "{problem}");
+            assert!(problem.contains("this processor does not have it"), "{problem}");
         }
     }
 }

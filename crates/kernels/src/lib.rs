@@ -3,7 +3,6 @@
 //! - [`map_kernel`]: an element-wise operation over tiles, one body for each row of the op table and kind of
 //!   dtype;
 //! - [`strided_kernel`]: a simple operation over elements at any distance;
-//! - [`Chain`]: straight-line programs whose values stay in registers from the load to the store;
 //! - [`record()`]: an operation as code of one element, which is run elsewhere;
 //! - [`Reducer`]: a reduction, whose tree depends on its length alone;
 //! - [`matmul()`]: the product of two matrices, and [`matmul_small`] of many small ones;
@@ -22,7 +21,6 @@
 
 mod bodies;
 mod cast;
-mod chain;
 mod elementwise;
 mod halves;
 mod isa;
@@ -36,14 +34,14 @@ mod reduce;
 mod tuning;
 
 pub use cast::{CastKernel, cast_kernel, load_scalar, store_scalar};
-pub use chain::{Chain, ChainOperand, Link, Slot, Stores, fence};
 pub use elementwise::{Fault, MapKernel, Strided, StridedKernel, map_kernel, may_fault, strided_kernel};
 pub use isa::Isa;
 pub use matmul::{Matrices, Matrix, ProductScratch, ProductSizes, matmul, matmul_small};
-pub use native::{Native, Printing};
+pub use native::{Native, Printing, fence};
 pub use pack::{Pack, PackDense, PackDim, pack, pack_dense};
 pub use record::{
-    Recorded, record, record_cast, record_load, record_scalar, record_step, record_store, stored_type,
+    Recorded, record, record_cast, record_load, record_quotient, record_scalar, record_step, record_store,
+    stored_type,
 };
 pub use reduce::{Fold, LEAF_ELEMENTS, Pairwise, ReducePanel, Reducer, Term, lane_rows, lanes};
 pub use tuning::Tuning;

@@ -142,6 +142,15 @@ impl Drop for Native {
     }
 }
 
+/// Waits until other threads see what was written with non-temporal stores.
+pub fn fence() {
+    // SAFETY: every x86-64 has the instruction.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod printer {
     use zerostride_code::Row;
@@ -205,7 +214,7 @@ mod printer {
     }
 }
 
-#[cfg(has_code)]
+#[cfg(all(has_code, unix))]
 mod memory {
     use std::ptr::{NonNull, null_mut};
 
@@ -233,8 +242,42 @@ mod memory {
     }
 }
 
+#[cfg(all(has_code, windows))]
+mod memory {
+    use std::ptr::{NonNull, null};
+
+    use windows_sys::Win32::System::Diagnostics::Debug::FlushInstructionCache;
+    use windows_sys::Win32::System::Memory::{
+        MEM_COMMIT, MEM_RELEASE, MEM_RESERVE, PAGE_EXECUTE_READ, PAGE_READWRITE, VirtualAlloc, VirtualFree,
+        VirtualProtect,
+    };
+    use windows_sys::Win32::System::Threading::GetCurrentProcess;
+
+    /// Fresh memory that may be written.
+    pub(super) fn reserve(bytes: usize) -> Option<NonNull<u8>> {
+        // SAFETY: it asks for memory anywhere, which overlaps nothing.
+        let start = unsafe { VirtualAlloc(null(), bytes, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE) };
+        NonNull::new(start.cast())
+    }
+
+    /// Makes memory of [`reserve`] code, which may no longer be written.
+    pub(super) fn make_executable(start: NonNull<u8>, bytes: usize) -> bool {
+        let (first, mut before) = (start.as_ptr().cast(), 0);
+        // SAFETY: the memory is from `reserve`, and nothing but the code is in it.
+        let is_code = unsafe { VirtualProtect(first, bytes, PAGE_EXECUTE_READ, &mut before) != 0 };
+        // SAFETY: the memory is this process's.
+        is_code && unsafe { FlushInstructionCache(GetCurrentProcess(), first, bytes) != 0 }
+    }
+
+    /// Gives memory of [`reserve`] back.
+    pub(super) fn free(start: NonNull<u8>, _bytes: usize) {
+        // SAFETY: the memory is from `reserve`, and its owner is gone.
+        unsafe { VirtualFree(start.as_ptr().cast(), 0, MEM_RELEASE) };
+    }
+}
+
 /// Processors of x86-64 run what was written last.
-#[cfg(all(has_code, target_arch = "x86_64"))]
+#[cfg(all(has_code, unix, target_arch = "x86_64"))]
 mod cache {
     use std::ptr::NonNull;
 

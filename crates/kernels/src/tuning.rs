@@ -14,15 +14,7 @@ use crate::isa::{is_amd, is_zen5};
 pub struct Tuning {
     /// What `ZEROSTRIDE_PROCESSOR` calls the row.
     pub name: &'static str,
-    /// A chain of one simple operation on two operands is a fused loop, not threaded code (measured in L1 and
-    /// L2 on Zen 3: in 0.6 to 1.0 of the time).
-    pub single_loops: bool,
-    /// The lines of a result are prefetched one run ahead, before the elements of that run are loaded.
-    /// Otherwise the lines of the same run are prefetched just before they are written, and only where they
-    /// are not in cache.
-    pub prefetch_stores_ahead: bool,
-    /// With registers of 64 bytes, f32 is divided by a broadcast scalar by multiplication with its reciprocal
-    /// and a correction.
+    /// f32 is divided by one number by multiplication with its reciprocal and a correction.
     pub divide_f32_by_reciprocal: bool,
     /// Quarters of the last-level cache that an operation touches before its results get non-temporal stores,
     /// if the results alone would take one. Results beyond twice the last level get them on every processor.
@@ -31,17 +23,15 @@ pub struct Tuning {
     pub prefetch_bytes: usize,
     /// The same where at most a third of the bytes are written, from half the last level on.
     pub prefetch_reads_bytes: usize,
-    /// Halves of the last-level cache up to which `memcpy` copies contiguous elements faster than a chain.
+    /// Halves of the last-level cache up to which `memcpy` copies contiguous elements faster than code.
     pub memcpy_last_level_halves: usize,
-    /// `memcpy` copies rows faster than a chain.
+    /// `memcpy` copies rows faster than code.
     pub memcpy_rows: bool,
 }
 
 /// Processors that have not been measured, and Intel's (measured on Cascade Lake).
 const GENERIC: Tuning = Tuning {
     name: "generic",
-    single_loops: false,
-    prefetch_stores_ahead: true,
     divide_f32_by_reciprocal: true,
     stream_last_level_quarters: 8,
     prefetch_bytes: 0,
@@ -53,8 +43,6 @@ const GENERIC: Tuning = Tuning {
 /// AMD's from Zen to Zen 4. They divide f32 as fast as they multiply it twice.
 const ZEN: Tuning = Tuning {
     name: "zen",
-    single_loops: true,
-    prefetch_stores_ahead: false,
     divide_f32_by_reciprocal: false,
     stream_last_level_quarters: 5,
     prefetch_bytes: 1 << 10,

@@ -7,6 +7,7 @@ use num_complex::{Complex32, Complex64};
 use zerostride_ops::Element;
 
 use super::float::Floats;
+use crate::halves::{narrow_bf16, narrow_f16, widen_bf16, widen_f16};
 
 /// A float dtype that is computed in itself.
 pub(crate) trait Float: Floats<Mask = bool> + Element + Pod {
@@ -50,12 +51,12 @@ pub(crate) trait Half: Element {
 }
 
 macro_rules! halves {
-    ($($type:ident)*) => {
+    ($($type:ident: $widen:ident, $narrow:ident;)*) => {
         $(impl Half for $type {
             #[inline(always)]
-            fn widen(self) -> f32 { self.to_f32() }
+            fn widen(self) -> f32 { $widen(self) }
             #[inline(always)]
-            fn narrow(value: f32) -> Self { $type::from_f32(value) }
+            fn narrow(value: f32) -> Self { $narrow(value) }
             #[inline(always)]
             fn next_after(self, other: Self) -> Self {
                 const SIGN: u16 = 1 << 15;
@@ -76,4 +77,7 @@ macro_rules! halves {
     };
 }
 
-halves!(f16 bf16);
+halves! {
+    f16: widen_f16, narrow_f16;
+    bf16: widen_bf16, narrow_bf16;
+}

@@ -38,7 +38,6 @@ pub(crate) trait Whole: Copy + Select<<Self as Whole>::Mask> {
 /// An integer type.
 pub(crate) trait Integer: Whole<Mask = bool> + Element + Ord {
     const ZERO: Self;
-    const ONE: Self;
 }
 
 macro_rules! integers {
@@ -106,7 +105,6 @@ macro_rules! integers {
 
         impl Integer for $type {
             const ZERO: Self = 0;
-            const ONE: Self = 1;
         })*
     };
     (@negative signed $value:expr) => { $value < 0 };

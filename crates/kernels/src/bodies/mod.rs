@@ -9,5 +9,6 @@ mod division;
 pub(crate) mod float;
 pub(crate) mod half;
 pub(crate) mod integer;
+pub(crate) mod quotient;
 #[cfg(test)]
 mod tests;

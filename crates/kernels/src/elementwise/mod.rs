@@ -66,28 +66,28 @@ fn run<A: Element, R: Element, const N: usize>(inputs: &[&[u8]], out: &mut [u8],
 /// make two.
 struct TileKernels<T>(PhantomData<T>);
 
+/// The loop around a body on elements, to be compiled for an instruction set.
+struct Elements<'a, A, B, const N: usize> {
+    inputs: &'a [&'a [u8]],
+    out: &'a mut [u8],
+    kind: PhantomData<(A, B)>,
+}
+
+impl<A: Element, B: Body<N, A, Result: Element>, const N: usize> Task for Elements<'_, A, B, N> {
+    #[inline(always)]
+    fn run(self) {
+        run(self.inputs, self.out, B::call);
+    }
+}
+
 /// The kernel of a body on elements.
 fn on_elements<A, B, const N: usize>(inputs: &[&[u8]], out: &mut [u8]) -> Result<(), Fault>
 where
     A: Element,
     B: Body<N, A, Result: Element>,
 {
-    run(inputs, out, B::call);
+    isa::run_fused(Elements::<A, B, N> { inputs, out, kind: PhantomData });
     Ok(())
-}
-
-/// The loop around a division, to be compiled for each instruction set.
-struct Division<'a, T, B, const N: usize> {
-    inputs: &'a [&'a [u8]],
-    out: &'a mut [u8],
-    kind: PhantomData<(T, B)>,
-}
-
-impl<T: Integer, B: Body<N, T, Result = T>, const N: usize> Task for Division<'_, T, B, N> {
-    #[inline(always)]
-    fn run(self) {
-        run(self.inputs, self.out, B::call);
-    }
 }
 
 /// The kernel of a division of integers. It looks for a zero divisor before it writes anything.
@@ -101,8 +101,7 @@ where
     if cast_slice(inputs[1]).iter().filter(is_zero).count() > 0 {
         return Err(Fault::ZeroDivision);
     }
-    isa::run_widest(Division::<T, B, N> { inputs, out, kind: PhantomData });
-    Ok(())
+    on_elements::<T, B, N>(inputs, out)
 }
 
 impl VisitBoolean<bool> for TileKernels<bool> {

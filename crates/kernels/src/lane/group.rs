@@ -202,9 +202,3 @@ group! {
     /// Two registers, masks or registers of bits, in the order of their elements.
     Pair 2: T 0, T 1
 }
-
-#[cfg(target_arch = "x86_64")]
-group! {
-    /// Four registers, masks or registers of bits, in the order of their elements.
-    Quad 4: T 0, T 1, T 2, T 3
-}

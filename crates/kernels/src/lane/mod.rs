@@ -25,8 +25,6 @@ mod scalar;
 mod tests;
 
 pub(crate) use group::Pair;
-#[cfg(target_arch = "x86_64")]
-pub(crate) use group::Quad;
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 

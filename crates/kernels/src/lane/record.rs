@@ -29,6 +29,39 @@ pub(crate) fn append(instruction: impl FnOnce(&mut Builder) -> Value) -> Value {
     BUILDER.with_borrow_mut(instruction)
 }
 
+/// Kinds of instructions, one function each: bodies are inlined here as everywhere, and would be twice the
+/// code of all kernels if `append` were inlined, too.
+macro_rules! appended {
+    ($($name:ident($($argument:ident: $type:ty),+);)+) => {$(
+        #[inline(never)]
+        fn $name($($argument: $type),+) -> Value {
+            append(|code| code.$name($($argument),+))
+        }
+    )+};
+}
+
+appended! {
+    unary(op: Unary, a: Value);
+    binary(op: Binary, a: Value, b: Value);
+    compare(op: Compare, a: Value, b: Value);
+    select(mask: Value, yes: Value, no: Value);
+    mul_add(a: Value, b: Value, c: Value);
+    constant(ty: Type, bits: u64);
+    convert(to: Type, a: Value);
+    bits(to: Type, a: Value);
+    lookup(ty: Type, table: [u64; 16], index: Value);
+}
+
+#[inline(never)]
+fn begin_rare(mask: Value) {
+    BUILDER.with_borrow_mut(|code| code.begin_rare(mask));
+}
+
+#[inline(never)]
+fn end_rare() {
+    BUILDER.with_borrow_mut(Builder::end_rare);
+}
+
 /// A float that can be recorded: its types in a code.
 pub(crate) trait Kind: Element {
     const FLOAT: Type;
@@ -75,7 +108,7 @@ impl<E> Symbol<E> {
 impl<E: Kind> Symbol<E> {
     /// An integral float as an integer.
     pub(crate) fn to_i32(self) -> Value {
-        append(|code| code.convert(Type::W32, self.0))
+        convert(Type::W32, self.0)
     }
 }
 
@@ -104,7 +137,7 @@ macro_rules! operators {
             type Output = Self;
 
             fn $method(self, other: Self) -> Self {
-                Self::new(append(|code| code.binary(Binary::$binary, self.0, other.0)))
+                Self::new(binary(Binary::$binary, self.0, other.0))
             }
         }
     )+};
@@ -132,7 +165,7 @@ macro_rules! unary_operators {
             type Output = Self;
 
             fn $method(self) -> Self {
-                Self::new(append(|code| code.unary(Unary::$unary, self.0)))
+                Self::new(unary(Unary::$unary, self.0))
             }
         }
     )+};
@@ -151,7 +184,7 @@ macro_rules! shifts {
 
             fn $method(self, count: usize) -> Self {
                 let count = Self::splat(count as u64);
-                Self::new(append(|code| code.binary(Binary::$binary, self.0, count.0)))
+                Self::new(binary(Binary::$binary, self.0, count.0))
             }
         }
     )+};
@@ -165,12 +198,12 @@ shifts! {
 /// Rare ways are always recorded; whoever runs the code may skip them.
 impl Mask for Truth {
     fn begin_rare(self) -> bool {
-        BUILDER.with_borrow_mut(|code| code.begin_rare(self.0));
+        begin_rare(self.0);
         true
     }
 
     fn end_rare<T: Select<Truth>>(self, slow: T, usual: T) -> T {
-        BUILDER.with_borrow_mut(Builder::end_rare);
+        end_rare();
         T::select(self, slow, usual)
     }
 }
@@ -179,19 +212,19 @@ impl<E: Kind> Bits for Word<E> {
     type Mask = Truth;
 
     fn splat(x: u64) -> Self {
-        Word::new(append(|code| code.constant(E::WORD, x)))
+        Word::new(constant(E::WORD, x))
     }
 
     fn eq(self, other: Self) -> Truth {
-        Truth(append(|code| code.compare(Compare::Eq, self.0, other.0)))
+        Truth(compare(Compare::Eq, self.0, other.0))
     }
 
     fn signed_lt(self, other: Self) -> Truth {
-        Truth(append(|code| code.compare(Compare::Lt, self.0, other.0)))
+        Truth(compare(Compare::Lt, self.0, other.0))
     }
 
     fn select(mask: Truth, yes: Self, no: Self) -> Self {
-        Word::new(append(|code| code.select(mask.0, yes.0, no.0)))
+        Word::new(select(mask.0, yes.0, no.0))
     }
 }
 
@@ -199,13 +232,13 @@ impl<E: Kind> Bits for Word<E> {
 macro_rules! methods {
     ($($method:ident $unary:ident),+; $($binary_method:ident $binary:ident),+; $($test:ident $compare:ident),+) => {
         $(fn $method(self) -> Self {
-            Symbol::new(append(|code| code.unary(Unary::$unary, self.0)))
+            Symbol::new(unary(Unary::$unary, self.0))
         })+
         $(fn $binary_method(self, other: Self) -> Self {
-            Symbol::new(append(|code| code.binary(Binary::$binary, self.0, other.0)))
+            Symbol::new(binary(Binary::$binary, self.0, other.0))
         })+
         $(fn $test(self, other: Self) -> Truth {
-            Truth(append(|code| code.compare(Compare::$compare, self.0, other.0)))
+            Truth(compare(Compare::$compare, self.0, other.0))
         })+
     };
 }
@@ -239,35 +272,35 @@ macro_rules! lane {
             }
 
             fn splat(x: $float) -> Self {
-                Symbol::new(append(|code| code.constant($float::FLOAT, x.bits())))
+                Symbol::new(constant($float::FLOAT, x.bits()))
             }
 
             fn widen(self) -> Symbol<f64> {
-                Symbol::new(append(|code| code.convert(Type::F64, self.0)))
+                Symbol::new(convert(Type::F64, self.0))
             }
 
             fn narrow(x: Symbol<f64>) -> Self {
-                Symbol::new(append(|code| code.convert($float::FLOAT, x.0)))
+                Symbol::new(convert($float::FLOAT, x.0))
             }
 
             fn to_bits(self) -> Word<$float> {
-                Word::new(append(|code| code.bits($float::WORD, self.0)))
+                Word::new(bits($float::WORD, self.0))
             }
 
-            fn from_bits(bits: Word<$float>) -> Self {
-                Symbol::new(append(|code| code.bits($float::FLOAT, bits.0)))
+            fn from_bits(word: Word<$float>) -> Self {
+                Symbol::new(bits($float::FLOAT, word.0))
             }
 
             fn lookup(table: &[$float; 16], index: Word<$float>) -> Self {
-                Symbol::new(append(|code| code.lookup($float::FLOAT, table.map($float::bits), index.0)))
+                Symbol::new(lookup($float::FLOAT, table.map($float::bits), index.0))
             }
 
             fn mul_add(self, a: Self, b: Self) -> Self {
-                Symbol::new(append(|code| code.mul_add(self.0, a.0, b.0)))
+                Symbol::new(mul_add(self.0, a.0, b.0))
             }
 
             fn select(mask: Truth, yes: Self, no: Self) -> Self {
-                Symbol::new(append(|code| code.select(mask.0, yes.0, no.0)))
+                Symbol::new(select(mask.0, yes.0, no.0))
             }
 
             methods! {
@@ -281,7 +314,7 @@ macro_rules! lane {
             }
 
             fn binade(self) -> (Self, Self) {
-                let part = |unary| Symbol::new(append(|code| code.unary(unary, self.0)));
+                let part = |op| Symbol::new(unary(op, self.0));
                 (part(Unary::Exponent), part(Unary::Significand))
             }
 
@@ -301,7 +334,7 @@ macro_rules! lane {
             fn power_of_ten(self) -> Self {
                 // More digits than any number has; NaN stays, and has no bits that count.
                 let digits = Self::num(1024.0).min(self);
-                let exponent: Word<$float> = Word::new(append(|code| code.convert($float::WORD, digits.0)));
+                let exponent: Word<$float> = Word::new(convert($float::WORD, digits.0));
                 // As the language's `powi`: by squaring.
                 let (mut power, mut square) = (Self::num(1.0), 10.0);
                 for bit in 0..=10 {

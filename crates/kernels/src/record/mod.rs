@@ -21,7 +21,9 @@ pub use step::record_step;
 use crate::bodies::complex::short;
 use crate::bodies::dispatch::{self, Body, VisitComplex, VisitFloat};
 use crate::bodies::integer::Integer;
+use crate::bodies::quotient::quotient_by_one;
 use crate::cast::store_scalar;
+use crate::lane::Lane;
 use crate::lane::record::{Symbol, Truth, record as on_lanes};
 
 /// An element in a code. A bool is a mask, an integer a word, a float itself.
@@ -155,6 +157,40 @@ pub fn record(code: &mut Builder, op: Op, compute: DType, operands: &[Recorded])
         DType::I16 => integer::<i16>(code, op, operands),
         DType::I32 => integer::<i32>(code, op, operands),
         DType::I64 => integer::<i64>(code, op, operands),
+    }
+}
+
+/// Appends the quotient of a float by a number, which is one for all rows; `None` in other dtypes than f32 and
+/// f64.
+///
+/// ```
+/// use zerostride_code::{Builder, Type};
+/// use zerostride_kernels::{Recorded, record_quotient};
+/// use zerostride_ops::DType;
+///
+/// let mut code = Builder::new();
+/// let [x, number] = [(); 2].map(|()| Recorded::Real(code.input(Type::F64)));
+/// let Some(Recorded::Real(y)) = record_quotient(&mut code, DType::F64, x, number) else { panic!() };
+/// let code = code.finish(&[y]);
+/// assert_eq!(code.run(&[1f64.to_bits(), 3f64.to_bits()]), [(1f64 / 3.0).to_bits()]);
+/// ```
+pub fn record_quotient(
+    code: &mut Builder,
+    compute: DType,
+    a: Recorded,
+    number: Recorded,
+) -> Option<Recorded> {
+    fn on<E>(code: &mut Builder, a: Recorded, number: Recorded) -> Option<Recorded>
+    where
+        Symbol<E>: Lane,
+    {
+        let quotient = || quotient_by_one(Symbol::<E>::new(a.re()), Symbol::new(number.re())).0;
+        Some(Recorded::Real(on_lanes(code, quotient)))
+    }
+    match compute {
+        DType::F32 => on::<f32>(code, a, number),
+        DType::F64 => on::<f64>(code, a, number),
+        _ => None,
     }
 }
 

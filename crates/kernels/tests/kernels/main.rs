@@ -1,7 +1,7 @@
 //! The tests of the kernels through their public names. They are built against the library, and need no
 //! second build of it, which takes minutes.
 
-mod chains;
+mod elements;
 mod elementwise;
 mod neighbours;
 mod pack;
@@ -9,7 +9,5 @@ mod pairwise;
 mod printed;
 mod processors;
 mod products;
-mod quotients;
 mod record;
 mod reduce;
-mod rows;

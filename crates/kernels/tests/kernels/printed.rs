@@ -513,10 +513,12 @@ mod own {
         };
         let mut decoder = Decoder::new(64, bytes, DecoderOptions::NONE);
         for instruction in &mut decoder {
-            let allowed = instruction
-                .cpuid_features()
-                .iter()
-                .all(|feature| ordinary.contains(feature) || own.contains(feature));
+            // Every x86-64 can be asked for what is read later.
+            let allowed = instruction.code() == iced_x86::Code::Prefetcht0_m8
+                || instruction
+                    .cpuid_features()
+                    .iter()
+                    .all(|feature| ordinary.contains(feature) || own.contains(feature));
             assert!(allowed && !instruction.is_invalid(), "seed {seed}: {instruction:?} is not in {set:?}");
             if instruction.mnemonic() == iced_x86::Mnemonic::Ret {
                 return;
@@ -599,7 +601,7 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], accumulates: bool) {
     let any = if accumulates { Write::Cached } else { Write::NonTemporal };
     let writes: Vec<Write> =
         code.results().iter().map(|_| random.one_of(&[Write::Cached, Write::Cached, any])).collect();
-    let row = Row { code, reads, writes };
+    let row = Row { code, reads, writes, prefetch_bytes: random.one_of(&[0, 1 << 10]) };
     // Two rounds of the longest loop, or less than one.
     let longest = if random.is_one_in(4) { 300 } else { 70 };
     let (code, count, rows) = (&row.code, random.below(longest + 1), random.below(5));

@@ -3,12 +3,13 @@
 
 use zerostride_code::{Builder, Code, Value};
 use zerostride_kernels::{
-    Recorded, record, record_cast, record_load, record_scalar, record_store, store_scalar, stored_type,
+    Recorded, record, record_cast, record_load, record_quotient, record_scalar, record_store, store_scalar,
+    stored_type,
 };
 use zerostride_ops::{Category, DType, Op, Scalar};
 
-use super::chains::{REAL, Random, assert_same, converted, signature};
-use super::neighbours::{Rows, arguments, mapped};
+use super::elements::{REAL, Random, assert_same, converted, signature};
+use super::neighbours::{Rows, SPECIAL, arguments, element, mapped};
 
 const COMPLEX: [DType; 2] = [DType::C64, DType::C128];
 
@@ -131,6 +132,34 @@ fn every_recording_has_the_bits_of_its_kernel() {
         LOOPS.iter().flat_map(|&op| integers().map(move |dtype| (op, dtype))).collect();
     assert_eq!(missing, loops);
     assert_eq!(recorded, 937, "rows that are recorded");
+}
+
+/// The numbers beside which quotients are no longer found without a division, and those within.
+#[test]
+fn a_quotient_by_one_number_is_that_of_a_division() {
+    let mut random = Random(8);
+    for compute in [DType::F32, DType::F64] {
+        let mut code = Builder::new();
+        let operands = [(); 2].map(|()| input(&mut code, compute));
+        let quotient = record_quotient(&mut code, compute, operands[0], operands[1]).expect("floats");
+        let code = finished(code, compute, quotient);
+        let mut rows = rows(Op::Div, &[compute; 2], &mut random);
+        for a in SPECIAL {
+            for b in SPECIAL.iter().flat_map(|&b| [b, -b]) {
+                rows.push(vec![element(compute, a, 0.0), element(compute, b, 0.0)]);
+            }
+        }
+        let want = mapped(Op::Div, compute, compute, &rows);
+        for (row, want) in rows.iter().zip(want.chunks(compute.item_size())) {
+            let operands: Vec<(DType, Vec<u8>)> = row.iter().map(|bytes| (compute, bytes.clone())).collect();
+            let got = run(&code, &operands, compute);
+            assert_same(&got, want, compute, || format!("{compute} quotient of {row:?}"));
+        }
+        #[cfg(has_code)]
+        super::printed::assert_printed(&code, &numbers(&[compute; 2], &rows), || {
+            format!("quotient of {compute}")
+        });
+    }
 }
 
 #[test]

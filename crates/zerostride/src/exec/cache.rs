@@ -4,22 +4,17 @@
 
 use std::fs;
 
-use zerostride_kernels::{Stores, Tuning};
+use zerostride_code::Write;
+use zerostride_kernels::Tuning;
 
 use crate::fork::OnceLock;
 
-/// How a loop stores its results that touches `bytes`, of which it writes `written`. Only `long` rows are
+/// How a loop writes its results that touches `bytes`, of which it writes `written`. Only `long` rows are
 /// worth non-temporal stores.
-pub(super) fn stores(bytes: usize, written: usize, long: bool) -> Stores {
+pub(super) fn write(bytes: usize, written: usize, long: bool) -> Write {
     let quarter = last_level() / 4;
     let leaves = bytes > quarter * Tuning::active().stream_last_level_quarters && written > quarter;
-    if long && (comes_from_memory(bytes) || leaves) {
-        Stores::Streaming
-    } else if is_far(bytes) {
-        Stores::Far
-    } else {
-        Stores::Cached
-    }
+    if long && (comes_from_memory(bytes) || leaves) { Write::NonTemporal } else { Write::Cached }
 }
 
 /// Whether so many bytes come from memory rather than from the last level of cache, so that prefetching pays.
@@ -28,11 +23,11 @@ pub(super) fn comes_from_memory(bytes: usize) -> bool {
 }
 
 /// The prefetch distance in bytes for operands of a loop that touches so many bytes, of which it writes
-/// `written` with these stores; 0 for none. Hardware prefetches several streams less well than one.
-pub(super) fn prefetch_bytes(bytes: usize, written: usize, stores: Stores, are_streams: bool) -> usize {
+/// `written`; 0 for none. Hardware prefetches several streams less well than one.
+pub(super) fn prefetch_bytes(bytes: usize, written: usize, are_streams: bool) -> usize {
     let Tuning { prefetch_bytes, prefetch_reads_bytes, .. } = *Tuning::active();
     match if is_far(bytes) && written <= bytes / 3 { prefetch_reads_bytes } else { 0 } {
-        0 if are_streams && (stores == Stores::Streaming || comes_from_memory(bytes)) => prefetch_bytes,
+        0 if are_streams && comes_from_memory(bytes) => prefetch_bytes,
         bytes => bytes,
     }
 }
@@ -42,8 +37,8 @@ pub(super) fn is_far(bytes: usize) -> bool {
     bytes > last_level() / 2
 }
 
-/// Whether `memcpy` copies contiguous elements, reading and writing so many bytes in all; beyond that, chains
-/// are faster.
+/// Whether `memcpy` copies contiguous elements, reading and writing so many bytes in all; beyond that, code
+/// is faster.
 pub(super) fn is_memcpy(bytes: usize) -> bool {
     bytes <= last_level() / 2 * Tuning::active().memcpy_last_level_halves
 }

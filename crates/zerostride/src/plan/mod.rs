@@ -32,7 +32,7 @@ pub(crate) use folded::{FoldKind, FoldedStep};
 pub(crate) use grid::{FoldForm, Grid, LANE_ROWS, widest};
 pub(crate) use lower::Leaf;
 pub(crate) use pairs::{PAIR_COLUMNS, PAIR_ROWS, Pairs};
-pub(crate) use panel::{Panel, RowForm, Walk};
+pub(crate) use panel::{LEAST_PRINTED_ROW_BYTES, Panel, RowForm, Walk};
 pub(crate) use program::{
     Buffer, Factor, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS, Register, Source,
     Step, TILE_ELEMENTS, Work, by_part,

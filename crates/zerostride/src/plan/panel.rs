@@ -19,11 +19,9 @@ pub(crate) type Index = SmallVec<[usize; 6]>;
 /// Bytes of the widest operand from which on a row pays for its set-up; shorter rows are joined.
 const LEAST_ROW_BYTES: usize = 1024;
 
-/// The same limit where nothing is packed and the program is one chain, which half fills its registers with
-/// such a row, or printed, with the loop over rows (rows of 8 f32 gain nothing, of 16 take half the time);
-/// and the rows there must be to pay for the set-up of a panel.
-const LEAST_CHAIN_ROW_BYTES: usize = 256;
-const LEAST_PRINTED_ROW_BYTES: usize = 64;
+/// The same limit where nothing is packed and the program is printed, with the loop over rows (rows of 8 f32
+/// gain nothing, of 16 take half the time).
+pub(crate) const LEAST_PRINTED_ROW_BYTES: usize = 64;
 const LEAST_ROWS: usize = 16;
 
 /// The fewest elements of a row where many operands are packed.
@@ -148,18 +146,17 @@ impl Walk {
     }
 
     /// The walk whose short rows are read and written in place, if every operand allows that and there are
-    /// enough rows; for a program that `is_printed`, or one chain.
+    /// enough rows; for a program that is printed.
     pub(crate) fn unjoined(
         shape: &Shape,
         operands: &[(&[isize], usize)],
         grain: usize,
         near: RangeInclusive<isize>,
-        is_printed: bool,
     ) -> Option<Walk> {
         let [.., rows, row] = **shape else { return None };
         let (along, widest) = (shape.ndim() - 1, widest(operands));
-        let least = if is_printed { LEAST_PRINTED_ROW_BYTES } else { LEAST_CHAIN_ROW_BYTES };
-        let is_worth = rows >= LEAST_ROWS && (least / widest..LEAST_ROW_BYTES / widest).contains(&row);
+        let are_short = LEAST_PRINTED_ROW_BYTES / widest..LEAST_ROW_BYTES / widest;
+        let is_worth = rows >= LEAST_ROWS && are_short.contains(&row);
         let lie = operands.iter().all(|(strides, _)| strides[along] == 0 || near.contains(&strides[along]));
         (is_worth && lie).then(|| Walk::along(shape, operands, (grain, near), along, 1))
     }
@@ -434,7 +431,7 @@ mod tests {
             let shape = Shape::new(sizes).unwrap();
             let operands: Vec<(&[isize], usize)> = strides.iter().map(|&strides| (strides, 4)).collect();
             let walks = [1 << 16, 2000].map(|grain| Walk::new(&shape, &operands, grain, 1..=1));
-            let unjoined = Walk::unjoined(&shape, &operands, 2000, 1..=1, false);
+            let unjoined = Walk::unjoined(&shape, &operands, 2000, 1..=1);
             assert_eq!(unjoined.is_some(), sizes == [3, 50, 96]);
             for walk in walks.iter().cloned().chain(walks.iter().cloned().map(Walk::tiled)).chain(unjoined) {
                 let count = walk.count(sizes);

@@ -16,7 +16,7 @@ const SAMPLE: usize = 3;
 /// A row length that is large.
 const LARGE: usize = 2000;
 
-/// Row lengths about every border that a loop may have: a register, the registers of a chain, a tile.
+/// Row lengths about every border that a loop may have: a register, several of them, a tile.
 fn lengths(dtype: DType) -> Vec<usize> {
     let vector = 64 / dtype.item_size();
     let mut all = vec![0, 1, vector - 1, vector, vector + 1, 8 * vector - 1, 8 * vector + 1];

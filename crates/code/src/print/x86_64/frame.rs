@@ -34,6 +34,12 @@ const TURNS: Register = POINTERS[3];
 /// The elements that are left, as a mask.
 const LEFT: Register = Register::K7;
 
+const CACHE_LINE_BYTES: usize = 64;
+const PAGE_BYTES: u32 = 4 << 10;
+
+/// Bytes of the longest vector, to which the stack is aligned.
+const VECTOR_BYTES: u32 = 64;
+
 /// Masks that values may have: not `k0`, which selects everything, nor [`LEFT`].
 const MASKS: u8 = 6;
 
@@ -235,13 +241,13 @@ impl Writer<'_> {
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(Register::RBP), register(Register::RSP)]);
         // Each page is touched, so that the one that guards the stack is.
         let mut left = stack;
-        while left > 4096 {
-            self.assembler.put_number(Encoding::Sub_rm64_imm32, Register::RSP, 4096);
+        while left > PAGE_BYTES - VECTOR_BYTES {
+            self.assembler.put_number(Encoding::Sub_rm64_imm32, Register::RSP, PAGE_BYTES as i32);
             self.assembler.put(Encoding::Mov_rm64_r64, &[at(Register::RSP, 0), register(Register::RSP)]);
-            left -= 4096;
+            left = left.saturating_sub(PAGE_BYTES);
         }
         self.assembler.put_number(Encoding::Sub_rm64_imm32, Register::RSP, left as i32);
-        self.assembler.put_number(Encoding::And_rm64_imm32, Register::RSP, -64);
+        self.assembler.put_number(Encoding::And_rm64_imm32, Register::RSP, -(VECTOR_BYTES as i32));
     }
 
     fn leave(&mut self, stack: u32, saved: &[Register]) {
@@ -376,6 +382,7 @@ impl Writer<'_> {
         self.assembler.jump(Encoding::Jg_rel32_64, done);
         self.assembler.align();
         self.assembler.bind(top);
+        self.prefetch(body.copies);
         self.copy_inputs(Some(elements));
         self.body(body);
         self.assembler.put_number(Encoding::Add_rm64_imm32, INDEX, elements);
@@ -403,6 +410,7 @@ impl Writer<'_> {
         self.assembler.jump(Encoding::Jae_rel32_64, done);
         self.assembler.align();
         self.assembler.bind(top);
+        self.prefetch(body.copies);
         self.copy_inputs(Some(own));
         self.body(body);
         self.assembler.put_number(Encoding::Add_rm64_imm32, INDEX, count as i32);
@@ -419,6 +427,21 @@ impl Writer<'_> {
         let bits = Operand::Immediate(bytes.trailing_zeros() as u8);
         self.assembler.put(Encoding::Shl_rm64_imm8, &[register(LIMIT), bits]);
         self.assembler.put(Encoding::Sub_r64_rm64, &[register(TURNS), register(LIMIT)]);
+    }
+
+    /// Asks for contiguous elements that later vectors read.
+    fn prefetch(&mut self, copies: u32) {
+        let row = self.row;
+        let vectors = row.code.inputs().iter().zip(&row.reads).enumerate();
+        let vectors = vectors.filter(|(_, (_, read))| row.prefetch_bytes > 0 && **read == Read::Vector);
+        for (operand, (input, _)) in vectors {
+            let bytes = input.bits() / 8;
+            for ahead in (0..copies * self.steps.lanes * bytes).step_by(CACHE_LINE_BYTES) {
+                let (base, offset) = (self.pointer(operand), row.prefetch_bytes + ahead as u32);
+                let memory = Operand::Memory { base, index: INDEX, scale: bytes, offset };
+                self.assembler.put(Encoding::Prefetcht0_m8, &[memory]);
+            }
+        }
     }
 
     /// Loads or stores the accumulators of a body from the index on.

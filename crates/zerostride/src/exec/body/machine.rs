@@ -3,18 +3,19 @@
 //! know how a program became stages (`program.rs`), nor where rows are in a tensor.
 
 use smallvec::SmallVec;
-use zerostride_kernels::{LEAF_ELEMENTS, Native, PackDim, Slot, Stores, pack};
+use zerostride_code::Write;
+use zerostride_kernels::{LEAF_ELEMENTS, Native, PackDim, pack};
 
 use super::native::End;
 use super::program::{Compiled, LoadKind, Stage, StageInput, StageWork};
 use crate::Result;
-use crate::exec::elements::{ElementSlice, Feed, Scratch, Sink, StridedRange};
+use crate::exec::elements::{ElementSlice, Feed, Place, Scratch, Sink, StridedRange};
 use crate::plan::TILE_ELEMENTS;
 
 /// Bytes of a cache line.
 const CACHE_LINE_BYTES: usize = 64;
 
-/// One thread's tiles.
+/// One thread's tiles, which code has no use for.
 pub(crate) struct Machine<'a> {
     compiled: &'a Compiled,
     memory: Scratch,
@@ -26,7 +27,7 @@ impl<'a> Machine<'a> {
     /// Tiles for at least `room` elements.
     pub(crate) fn new(compiled: &'a Compiled, room: usize) -> Machine<'a> {
         let room = room.next_multiple_of(CACHE_LINE_BYTES);
-        Machine { compiled, memory: Scratch::new(compiled.tiles.iter().sum::<usize>() * room), room }
+        Machine { compiled, memory: Scratch::new(0), room }
     }
 
     /// Runs the program on some rows of `len` elements.
@@ -40,52 +41,52 @@ impl<'a> Machine<'a> {
         len: usize,
         feeds: &[Feed<'_>],
         sink: &mut Sink<'_>,
-        stores: Stores,
+        write: Write,
     ) -> Result<()> {
         let compiled = self.compiled;
         compiled.check(rows, len, feeds, sink);
-        if let Some(code) = compiled.code.as_ref().and_then(|code| code.printed(rows, len, stores)) {
+        if let Some(code) = compiled.code.as_ref().and_then(|code| code.printed(rows, len, write)) {
+            let loads = feeds.iter().map(Feed::place);
             // SAFETY: the check above holds the rows of feeds and sink to `len` elements of the sizes that
             // the program was compiled for.
-            unsafe { compiled.run_code(code, rows, len, feeds.iter().map(first), &[place(sink.slot())]) };
+            unsafe { compiled.run_code(code, rows, len, loads, &[sink.place()]) };
             return Ok(());
         }
         // Stages take turns on as many rows as their tiles have room for.
         let together = if compiled.is_direct() { rows } else { self.room / len.max(1) };
         assert!(together > 0 || rows == 0);
-        let bytes = self.memory.bytes_mut();
+        let bytes = room(&mut self.memory, compiled.tiles.iter().sum::<usize>() * self.room);
         let (memory, size) = (bytes.as_mut_ptr(), bytes.len());
         let tile = |index: usize, rows: usize| {
             let start = compiled.tiles[..index].iter().sum::<usize>() * self.room;
             let step = len * compiled.tiles[index];
             debug_assert!(start + rows * step <= size);
-            Slot { first: memory.wrapping_add(start), step: step as isize, prefetch_bytes: 0 }
+            Place { first: memory.wrapping_add(start), step: step as isize }
         };
         let mut first = 0;
         while first < rows {
             let rows = together.min(rows - first);
             for stage in &compiled.stages {
-                let mut slots: SmallVec<[Slot; 16]> = SmallVec::new();
+                let mut places: SmallVec<[Place; 4]> = SmallVec::new();
                 for &(input, _) in &stage.inputs {
-                    slots.push(match input {
-                        StageInput::Load(load) => feeds[load].slot().from(first as isize),
+                    places.push(match input {
+                        StageInput::Load(load) => feeds[load].place().from(first as isize),
                         StageInput::Number(number) => {
-                            let first = compiled.numbers[number].as_ptr().cast_mut();
-                            Slot { first, step: 0, prefetch_bytes: 0 }
+                            Place { first: compiled.numbers[number].as_ptr().cast_mut(), step: 0 }
                         }
                         StageInput::Tile(index) => tile(index, rows),
                     });
                 }
-                let (out, stores) = match stage.out {
-                    Some(index) => (tile(index, rows), Stores::Cached),
-                    None => (sink.slot().from(first as isize), stores),
+                let out = match stage.out {
+                    Some(index) => tile(index, rows),
+                    None => sink.place().from(first as isize),
                 };
                 // SAFETY: the checks above hold the rows of feeds and sink to `len` elements of the sizes
                 // that the program was compiled for, and tiles have room for these rows. A stage writes no
                 // tile that it reads, for a tile is only shared once it has been read for the last time, by
-                // an earlier stage; and the sink only over feeds that allow it, which no stage but a chain
-                // does where the program is compiled in place.
-                unsafe { run(stage, rows, len, &slots, out, stores)? };
+                // an earlier stage; and the sink only over feeds that allow it, which only a copy does where
+                // the program is compiled in place.
+                unsafe { run(stage, rows, len, &places, out)? };
             }
             first += rows;
         }
@@ -104,15 +105,15 @@ impl Compiled {
         code: &Native,
         rows: usize,
         len: usize,
-        loads: impl Iterator<Item = (*mut u8, isize)>,
-        ends: &[(*mut u8, isize)],
+        loads: impl Iterator<Item = Place>,
+        ends: &[Place],
     ) {
-        let number = |bytes: &[u8; 16]| (bytes.as_ptr().cast_mut(), 0);
+        let number = |bytes: &[u8; 16]| Place { first: bytes.as_ptr().cast_mut(), step: 0 };
         let operands = loads.chain(self.numbers.iter().map(number)).chain(ends.iter().copied());
         let count = self.loads.len() + self.numbers.len() + ends.len();
         let bytes = |distance: isize| std::ptr::without_provenance_mut(distance as usize);
         let mut arguments: SmallVec<[*mut u8; 24]> = SmallVec::from_elem(bytes(0), 2 * count);
-        for (index, (first, step)) in operands.enumerate() {
+        for (index, Place { first, step }) in operands.enumerate() {
             (arguments[index], arguments[count + index]) = (first, bytes(step));
         }
         for (kind, item) in &self.loads {
@@ -128,7 +129,7 @@ impl Compiled {
 
     /// The code that hands elements of some rows of `len` to accumulators, if it is printed by now.
     fn accumulating_code(&self, rows: usize, len: usize) -> Option<&Native> {
-        self.accumulating.as_ref()?.printed(rows, len, Stores::Cached)
+        self.accumulating.as_ref()?.printed(rows, len, Write::Cached)
     }
 
     /// Hands the elements of some rows to accumulators: those of a row in turn to the ones in so many bytes,
@@ -153,10 +154,12 @@ impl Compiled {
         let (whole, rest) = (len / LEAF_ELEMENTS, len % LEAF_ELEMENTS);
         for line in 0..rows {
             let mut run = |leaf: usize, rows: usize, len: usize| {
-                let held = (held[(line * leaves + leaf) * bytes..].as_mut_ptr(), bytes as isize);
+                let first = held[(line * leaves + leaf) * bytes..].as_mut_ptr();
+                let held = Place { first, step: bytes as isize };
                 let loads = feeds.iter().zip(&self.loads).map(|(feed, (kind, item))| {
                     let step = if *kind == LoadKind::Splat { 0 } else { LEAF_ELEMENTS * item };
-                    (feed.slot().from(line as isize).first.wrapping_add(leaf * step), step as isize)
+                    let first = feed.place().from(line as isize).first.wrapping_add(leaf * step);
+                    Place { first, step: step as isize }
                 });
                 // SAFETY: the line has these leaves in all feeds, and each has accumulators of its own, as
                 // many as the code takes.
@@ -193,10 +196,10 @@ impl Compiled {
             assert!(count == 0 || first + (count - 1) * step < rows);
             repeat(empty, held);
             let loads = feeds.iter().map(|feed| {
-                let slot = feed.slot();
-                (slot.from(first as isize).first, slot.step.wrapping_mul(step as isize))
+                let Place { first, step: to_next } = feed.place().from(first as isize);
+                Place { first, step: to_next.wrapping_mul(step as isize) }
             });
-            let place = (held.as_mut_ptr(), 0);
+            let place = Place { first: held.as_mut_ptr(), step: 0 };
             // SAFETY: the feeds have these rows, and there is an accumulator for each of their elements.
             unsafe { self.run_code(code, count, len, loads, &[place, place]) };
             take(held, first);
@@ -227,13 +230,14 @@ impl Compiled {
     }
 
     /// Runs the program on contiguous elements, as many of each load as there are results or a broadcast
-    /// scalar, tile by tile.
+    /// scalar: all at once, or tile by tile.
     ///
     /// # Panics
     /// If a load has fewer elements, or a kernel finds them not aligned.
     pub(in crate::exec) fn run_in_order(&self, loads: &[&[u8]], out: &mut [u8]) -> Result<()> {
         let numel = out.len() / self.item;
-        let most = if self.is_direct() { numel.max(1) } else { TILE_ELEMENTS };
+        let is_at_once = self.is_direct() || self.is_printed_for(numel);
+        let most = if is_at_once { numel.max(1) } else { TILE_ELEMENTS };
         let mut machine = Machine::new(self, most.min(numel));
         for (first, out) in (0..).step_by(most).zip(out.chunks_mut(most * self.item)) {
             let len = out.len() / self.item;
@@ -242,17 +246,17 @@ impl Compiled {
                 let (first, len) = if kind == LoadKind::Splat { (0, 1) } else { (first, len) };
                 feeds.push(ElementSlice { bytes, item, first }.rows(1, len, 0));
             }
-            machine.run(1, len, &feeds, &mut Sink::lines(out, 1, len * self.item), Stores::Cached)?;
+            machine.run(1, len, &feeds, &mut Sink::lines(out, 1, len * self.item), Write::Cached)?;
         }
         Ok(())
     }
 
-    /// Runs a program that is one chain, which needs neither tiles nor alignment, on some rows of `len`
+    /// Runs a program that is printed, and so needs neither tiles nor alignment, on some rows of `len`
     /// elements, and writes the results to `out`, row after row. One load may be `None`: the rows of `out`
     /// themselves.
     ///
     /// # Panics
-    /// If the program is more than one chain, `out` is no room for the rows without more, there is not a load
+    /// If the program is not printed by now, `out` is no room for the rows without more, there is not a load
     /// for each of the program's, one has fewer rows or elements, or what is written over is more than one
     /// load or of another size than the results.
     pub(in crate::exec) fn run_anywhere(
@@ -263,29 +267,24 @@ impl Compiled {
         out: &mut [u8],
     ) {
         let row = len.checked_mul(self.item).expect("rows are in memory");
-        assert!(self.one_chain().is_some() && rows.checked_mul(row) == Some(out.len()));
+        assert!(rows.checked_mul(row) == Some(out.len()));
         assert!(loads.iter().filter(|load| load.is_none()).count() < 2);
-        let mut sink = Sink::lines(out, rows, row);
+        let sink = Sink::lines(out, rows, row);
         let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
         for (load, kind) in loads.iter().zip(&self.loads) {
             feeds.push(load.unwrap_or_else(|| {
                 assert_eq!(*kind, (LoadKind::Vector, self.item));
-                // SAFETY: the chain below runs with both, and the element is as large as the result's.
+                // SAFETY: the code below runs with both, and the element is as large as the result's.
                 unsafe { sink.feed() }
             }));
         }
-        let done = Machine::new(self, 0).run(rows, len, &feeds, &mut sink, Stores::Cached);
-        done.expect("a chain refuses no value");
+        self.check(rows, len, &feeds, &sink);
+        let code = self.code.as_ref().and_then(|code| code.printed(rows, len, Write::Cached));
+        let code = code.expect("the program is printed");
+        // SAFETY: the check above holds the rows of feeds and sink to `len` elements of the sizes that the
+        // program was compiled for.
+        unsafe { self.run_code(code, rows, len, feeds.iter().map(Feed::place), &[sink.place()]) };
     }
-}
-
-/// The address of the first row, and the distance to the next.
-fn place(slot: Slot) -> (*mut u8, isize) {
-    (slot.first, slot.step)
-}
-
-fn first(feed: &Feed<'_>) -> (*mut u8, isize) {
-    place(feed.slot())
 }
 
 /// Whether so many elements are in so many bytes; rows too long to be counted are in no memory.
@@ -313,24 +312,12 @@ fn repeat(of: &[u8], to: &mut [u8]) {
 }
 
 /// # Safety
-/// The slots have that many rows of what the stage reads, `len` elements each, or one where the stage reads
-/// one for all; `out` is writable for as many rows and overlaps no slot, except that a chain may have it at
-/// the rows of one with elements of the same size. All are aligned to their elements.
-unsafe fn run(
-    stage: &Stage,
-    rows: usize,
-    len: usize,
-    slots: &[Slot],
-    out: Slot,
-    stores: Stores,
-) -> Result<()> {
-    if let StageWork::Chain(chain) = &stage.work {
-        // SAFETY: as the caller says.
-        unsafe { chain.run(rows, len, slots, out, stores) };
-        return Ok(());
-    }
+/// The places have that many rows of what the stage reads, `len` elements each, or one where the stage reads
+/// one for all; `out` is writable for as many rows and overlaps none of them, except that a copy may have it
+/// at the rows that it reads. All are aligned to their elements.
+unsafe fn run(stage: &Stage, rows: usize, len: usize, places: &[Place], out: Place) -> Result<()> {
     for row in 0..rows as isize {
-        let from = |input: usize| slots[input].from(row).first;
+        let from = |input: usize| places[input].from(row).first;
         let to = out.from(row).first;
         // SAFETY: as the caller says.
         let read =
@@ -338,13 +325,12 @@ unsafe fn run(
         // SAFETY: as the caller says; only one of the arms makes the slice.
         let write = || unsafe { std::slice::from_raw_parts_mut(to, len * stage.item) };
         match &stage.work {
-            StageWork::Chain(_) => unreachable!("a chain runs all rows"),
             StageWork::Cast(cast) => cast(read(0), write()),
             StageWork::Map(map) => {
-                let inputs: SmallVec<[&[u8]; 4]> = (0..slots.len()).map(read).collect();
+                let inputs: SmallVec<[&[u8]; 4]> = (0..places.len()).map(read).collect();
                 map(&inputs, write())?;
             }
-            // SAFETY: as the caller says; a load that the result is written over may be the result.
+            // SAFETY: as the caller says.
             StageWork::Copy => unsafe { to.copy_from(from(0), len * stage.item) },
             StageWork::Repeat => {
                 let dims = [PackDim { len, from: 0, to: stage.item as isize }];
@@ -433,14 +419,14 @@ impl<'a> Tiles<'a> {
     }
 
     /// Runs the program on some lines of `len` elements: of each load those that are read `in_place`, with
-    /// their stride and prefetch distance, or else what `load` fills its tile with, line after line, or only
+    /// their stride, or else what `load` fills its tile with, line after line, or only
     /// one where all are the same, and `line_at` says which. The elements of leaves enter accumulators, which
     /// are `empty` before, where there are some and code for it.
     pub(crate) fn run<'b>(
         &'b mut self,
         (lines, len): (usize, usize),
         empty: Option<&[u8]>,
-        in_place: impl Fn(usize) -> Option<(ElementSlice<'b>, isize, isize)>,
+        in_place: impl Fn(usize) -> Option<(ElementSlice<'b>, isize)>,
         line_at: impl Fn(usize) -> Option<Loaded>,
         mut load: impl FnMut(usize, &mut [u8]),
     ) -> Result<Taken<'b>> {
@@ -453,8 +439,8 @@ impl<'a> Tiles<'a> {
             let line = if kind == LoadKind::Splat { 1 } else { len };
             // A load that is the value itself is wanted in one piece.
             let is_wanted = |step| self.machine.is_some() || lines <= 1 || step == line as isize;
-            let in_place = in_place(index).filter(|&(_, step, _)| is_wanted(step));
-            let (slice, step, ahead) = in_place.unwrap_or_else(|| {
+            let in_place = in_place(index).filter(|&(_, step)| is_wanted(step));
+            let (slice, step) = in_place.unwrap_or_else(|| {
                 // Lines that are all the same are there once, and may be there already.
                 let wanted = line_at(index);
                 let bytes = if wanted.is_some() { line } else { lines * line } * item;
@@ -467,12 +453,12 @@ impl<'a> Tiles<'a> {
                 }
                 *loaded = wanted;
                 let step = if wanted.is_some() { 0 } else { line as isize };
-                (ElementSlice { bytes: tile, item, first: 0 }, step, 0)
+                (ElementSlice { bytes: tile, item, first: 0 }, step)
             });
             if self.machine.is_none() {
                 return Ok(Taken::Elements(slice.row(lines * line)));
             }
-            feeds.push(slice.rows(lines, line, step).prefetched(ahead));
+            feeds.push(slice.rows(lines, line, step));
         }
         let tile = self.result.bytes_mut();
         if let Some((empty, code)) = accumulating {
@@ -493,7 +479,7 @@ impl<'a> Tiles<'a> {
         let result = &mut tile[..count * len * compiled.item];
         let mut sink = Sink::lines(result, count, len * compiled.item);
         let machine = self.machine.as_mut().expect("what is no load is computed");
-        machine.run(count, len, &feeds, &mut sink, Stores::Cached)?;
+        machine.run(count, len, &feeds, &mut sink, Write::Cached)?;
         Ok(Taken::Elements(result))
     }
 }

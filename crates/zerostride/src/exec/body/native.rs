@@ -8,18 +8,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use smallvec::SmallVec;
 use zerostride_code::{Builder, Read, Row, Type, Value, Write};
 use zerostride_kernels::{
-    Native, Printing, Recorded, Stores, may_fault, record, record_cast, record_load, record_step,
-    record_store, store_scalar, stored_type,
+    Native, Printing, Recorded, Tuning, may_fault, record, record_cast, record_load, record_quotient,
+    record_step, record_store, store_scalar, stored_type,
 };
-use zerostride_ops::{Category, DType, Op, Reduction};
+use zerostride_ops::{Category, DType, Effort, Op, Reduction};
 
 use super::program::LoadKind;
 use crate::fork::{Guarded, Lock, OnceLock};
 use crate::plan::{Instruction, Program, Register};
 
-/// Elements that a program computes by its stages before it is printed, which takes as long as some tens of
-/// thousands of them.
+/// Elements that a program of simple operations computes by its stages before it is printed, which takes as
+/// long as some tens of thousands of them.
 const WORTH_ELEMENTS: usize = 1 << 16;
+
+/// How many elements of simple operations one of a division and one of a function are worth: stages have no
+/// instructions for what functions consist of.
+const DIVISION_ELEMENTS: usize = 4;
+const FUNCTION_ELEMENTS: usize = 64;
 
 /// Codes that are kept for programs to come.
 const MOST_CODES: usize = 1024;
@@ -51,48 +56,54 @@ struct Source {
     lines: Vec<(Line, DType)>,
     result: Register,
     end: End,
+    /// As [`Row`] has it.
+    prefetch_bytes: u32,
 }
 
 /// A program that may become machine code.
 pub(in crate::exec) struct ProgramCode {
     source: Source,
-    /// Elements that were computed so far, at most [`WORTH_ELEMENTS`] and some.
+    /// Elements of simple operations that an element is worth.
+    weight: usize,
+    /// Elements of simple operations that were computed so far, at most [`WORTH_ELEMENTS`] and some.
     computed: AtomicUsize,
     cached: OnceLock<Option<Arc<Native>>>,
     streaming: OnceLock<Option<Arc<Native>>>,
 }
 
 impl ProgramCode {
-    /// The program, unless it is a single operation, whose chain is as fast, but for quotients of integers by
-    /// a number; or has what no code has: complex numbers in memory, and integers divided by what may be
-    /// zero, which is an error. Entering accumulators is an operation, too.
+    /// The program, unless it has what no code has: complex numbers in memory, and integers divided by what
+    /// may be zero, which is an error. Kernels compute a single operation on words of one or two bytes as fast
+    /// as memory, code on four bytes each.
     pub(super) fn new(program: &Program, kinds: &[LoadKind], end: End) -> Option<ProgramCode> {
-        let is_work = |instruction: &&Instruction| match instruction {
-            Instruction::Load(_) | Instruction::Splat(_) => false,
-            Instruction::Cast(_) | Instruction::Map { .. } => true,
-        };
-        let divides = |instruction: &Instruction| match instruction {
-            Instruction::Map { op, compute, .. } => may_fault(*op, *compute),
+        let is_by_number = |operands: &[Register]| match program.instructions[operands[1]] {
+            Instruction::Splat(number) => {
+                let (mut bytes, dtype) = ([0; 16], program.dtypes[operands[1]]);
+                store_scalar(number, dtype, &mut bytes[..dtype.item_size()]);
+                bytes != [0; 16]
+            }
             _ => false,
         };
-        let is_by_number = |instruction: &Instruction| match instruction {
-            Instruction::Map { operands, .. } => match program.instructions[operands[1]] {
-                Instruction::Splat(number) => {
-                    let (mut bytes, dtype) = ([0; 16], program.dtypes[operands[1]]);
-                    store_scalar(number, dtype, &mut bytes[..dtype.item_size()]);
-                    bytes != [0; 16]
-                }
-                _ => false,
-            },
-            _ => false,
+        let is_known = |(instruction, dtype): (&Instruction, &DType)| match instruction {
+            _ if dtype.category() == Category::Complex => false,
+            Instruction::Map { op, compute, operands } => !may_fault(*op, *compute) || is_by_number(operands),
+            _ => true,
         };
-        let is_known = |(instruction, dtype): (&Instruction, &DType)| {
-            dtype.category() != Category::Complex && (!divides(instruction) || is_by_number(instruction))
+        let is_narrow = |(instruction, dtype): (&Instruction, &DType)| match instruction {
+            Instruction::Map { op, compute, .. } => {
+                compute.item_size() < 4
+                    && compute.category() != Category::Float
+                    && !may_fault(*op, *compute)
+                    && op.info().effort == Some(Effort::simple)
+            }
+            Instruction::Cast(_) => false,
+            Instruction::Load(_) | Instruction::Splat(_) => dtype.item_size() < 4,
         };
-        let of_end = usize::from(!matches!(end, End::Stored(_)));
-        let operations = program.instructions.iter().filter(is_work).count() + of_end;
-        let is_chain = operations < 2 && !program.instructions.iter().any(divides);
-        if is_chain || !program.instructions.iter().zip(&program.dtypes).all(is_known) {
+        let lines = || program.instructions.iter().zip(&program.dtypes);
+        let is_one =
+            program.instructions.iter().filter(|line| matches!(line, Instruction::Map { .. })).count() == 1;
+        let is_left = matches!(end, End::Stored(_)) && is_one && lines().all(is_narrow);
+        if is_left || !lines().all(is_known) {
             return None;
         }
         let read = |kind: &LoadKind| match kind {
@@ -111,15 +122,22 @@ impl ProgramCode {
             lines: program.instructions.iter().map(line).zip(program.dtypes.iter().copied()).collect(),
             result: program.result,
             end,
+            prefetch_bytes: 0,
         };
-        let (cached, streaming) = (OnceLock::new(), OnceLock::new());
-        Some(ProgramCode { source, computed: AtomicUsize::new(0), cached, streaming })
+        let (computed, cached, streaming) = (AtomicUsize::new(0), OnceLock::new(), OnceLock::new());
+        Some(ProgramCode { source, weight: weight(program), computed, cached, streaming })
     }
 
-    /// Whether the program is worth printing before it runs on so many elements for the first time, and there
-    /// is code for it, which is printed now.
+    /// The same code, which asks for contiguous elements so many bytes before they are read.
+    pub(super) fn prefetching(mut self, bytes: usize) -> ProgramCode {
+        self.source.prefetch_bytes = bytes as u32;
+        self
+    }
+
+    /// Whether there is code for the program, which is printed now if it is worth that before so many elements
+    /// are computed.
     pub(super) fn is_printed_for(&self, elements: usize) -> bool {
-        is_worth_printing(elements) && self.printed(1, elements, Stores::Cached).is_some()
+        self.printed(1, elements, Write::Cached).is_some()
     }
 
     /// What becomes of elements.
@@ -130,7 +148,7 @@ impl ProgramCode {
     /// The code for some rows of `len` elements, if the program is printed by now: from then on there always
     /// is one. Its operands are the loads, then the numbers, both in order, then accumulators, if it ends
     /// with these, then the result.
-    pub(super) fn printed(&self, rows: usize, len: usize, stores: Stores) -> Option<&Native> {
+    pub(super) fn printed(&self, rows: usize, len: usize, write: Write) -> Option<&Native> {
         let is_wanted = match Printing::active() {
             Printing::Never => false,
             Printing::Worth => self.cached.get().is_some() || self.is_worth(rows, len),
@@ -138,8 +156,8 @@ impl ProgramCode {
         };
         let of = |end| kept(Source { end, ..self.source.clone() });
         let cached = is_wanted.then(|| self.cached.get_or_init(|| of(self.source.end)).as_deref())??;
-        match (stores, self.source.end) {
-            (Stores::Streaming, End::Stored(_)) => {
+        match (write, self.source.end) {
+            (Write::NonTemporal, End::Stored(_)) => {
                 let streaming = self.streaming.get_or_init(|| of(End::Stored(Write::NonTemporal)));
                 Some(streaming.as_deref().unwrap_or(cached))
             }
@@ -149,17 +167,31 @@ impl ProgramCode {
 
     /// Whether enough elements were computed or are about to be, which it counts.
     fn is_worth(&self, rows: usize, len: usize) -> bool {
-        let (more, worth) = (rows.saturating_mul(len), |computed: usize| computed >= WORTH_ELEMENTS);
+        let more = rows.saturating_mul(len).saturating_mul(self.weight);
+        let worth = |computed: usize| computed >= WORTH_ELEMENTS;
         worth(self.computed.load(Ordering::Relaxed))
             || worth(self.computed.fetch_add(more, Ordering::Relaxed).saturating_add(more))
     }
 }
 
+/// Elements of simple operations that an element of a program is worth.
+fn weight(program: &Program) -> usize {
+    let of = |instruction: &Instruction| match instruction {
+        Instruction::Map { op, .. } => match op.info().effort {
+            Some(Effort::function) => FUNCTION_ELEMENTS,
+            Some(Effort::division) => DIVISION_ELEMENTS,
+            _ => 1,
+        },
+        _ => 1,
+    };
+    program.instructions.iter().map(of).max().unwrap_or(1)
+}
+
 /// Whether a program that runs on so many elements for the first time is worth printing.
-pub(in crate::exec) fn is_worth_printing(elements: usize) -> bool {
+pub(in crate::exec) fn is_worth_printing(program: &Program, elements: usize) -> bool {
     match Printing::active() {
         Printing::Never => false,
-        Printing::Worth => elements >= WORTH_ELEMENTS,
+        Printing::Worth => elements.saturating_mul(weight(program)) >= WORTH_ELEMENTS,
         Printing::Always => true,
     }
 }
@@ -189,6 +221,12 @@ impl Source {
         let operands: Vec<(DType, Read)> = self.loads.iter().copied().chain(numbers).collect();
         let inputs: Vec<Value> = operands.iter().map(|(dtype, _)| code.input(stored_type(*dtype))).collect();
         let mut number = self.loads.len()..;
+        let multiplies = |compute: DType| compute != DType::F32 || Tuning::active().divide_f32_by_reciprocal;
+        let is_one = |register: Register| match self.lines[register].0 {
+            Line::Number => true,
+            Line::Load(load) => self.loads[load].1 == Read::Splat,
+            Line::Cast(_) | Line::Map(..) => false,
+        };
         let mut registers: Vec<Recorded> = Vec::new();
         for (line, dtype) in &self.lines {
             let stored =
@@ -197,10 +235,19 @@ impl Source {
                 Line::Load(load) => stored(&mut code, *load),
                 Line::Number => stored(&mut code, number.next()?),
                 Line::Cast(from) => record_cast(&mut code, self.lines[*from].1, *dtype, registers[*from]),
-                Line::Map(op, compute, operands) => {
+                Line::Map(op, compute, by) => {
                     let operands: SmallVec<[Recorded; 4]> =
-                        operands.iter().map(|&operand| registers[operand]).collect();
-                    record(&mut code, *op, *compute, &operands)?
+                        by.iter().map(|&operand| registers[operand]).collect();
+                    let quotient = match (op, &operands[..]) {
+                        (Op::Div, &[a, one]) if is_one(by[1]) && multiplies(*compute) => {
+                            record_quotient(&mut code, *compute, a, one)
+                        }
+                        _ => None,
+                    };
+                    match quotient {
+                        Some(quotient) => quotient,
+                        None => record(&mut code, *op, *compute, &operands)?,
+                    }
                 }
             });
         }
@@ -223,6 +270,7 @@ impl Source {
                 Write::Cached
             }
         };
-        Some(Row { code: code.finish(&[result]), reads, writes: vec![write] })
+        let code = code.finish(&[result]);
+        Some(Row { code, reads, writes: vec![write], prefetch_bytes: self.prefetch_bytes })
     }
 }

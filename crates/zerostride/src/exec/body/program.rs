@@ -1,12 +1,9 @@
-//! Owns the making of stages from a program: chains, whose running values stay in registers, and block
-//! kernels for the instructions that no chain has. It does not know where elements are, nor how many there
-//! are.
+//! Owns the making of stages from a program, one block kernel for each instruction, and of the code that runs
+//! instead once it is printed. It does not know where elements are, nor how many there are.
 
 use smallvec::SmallVec;
 use zerostride_code::Write;
-use zerostride_kernels::{
-    CastKernel, Chain, ChainOperand, Isa, Link, MapKernel, cast_kernel, map_kernel, store_scalar,
-};
+use zerostride_kernels::{CastKernel, MapKernel, Printing, cast_kernel, map_kernel, store_scalar};
 use zerostride_ops::DType;
 
 use super::native::{End, ProgramCode};
@@ -17,7 +14,7 @@ use crate::plan::{Instruction, Program, Register};
 pub(crate) enum LoadKind {
     /// One element for each result.
     Vector,
-    /// The same, with a stride of so many elements.
+    /// The same, with a stride of so many elements. Only code reads them.
     Stepped(isize),
     /// A broadcast scalar.
     Splat,
@@ -33,7 +30,6 @@ pub(in crate::exec) enum StageInput {
 
 /// What a stage does with the elements of its inputs.
 pub(in crate::exec) enum StageWork {
-    Chain(Box<Chain>),
     Cast(CastKernel),
     Map(MapKernel),
     Copy,
@@ -77,10 +73,9 @@ impl Compiled {
         let loads =
             program.loads.iter().zip(kinds).map(|(load, &kind)| (kind, load.dtype.item_size())).collect();
         let mut builder = Builder::new(program, kinds, in_place);
-        let paths = builder.paths();
-        for (register, path) in paths.iter().enumerate() {
-            if builder.stored[register].is_none() && builder.wanted[register] {
-                builder.stage(register, path.as_ref());
+        for register in 0..program.instructions.len() {
+            if builder.stored[register].is_none() && builder.uses[register] > 0 {
+                builder.stage(register);
             }
         }
         builder.finish();
@@ -97,6 +92,13 @@ impl Compiled {
         Compiled { accumulating, ..self }
     }
 
+    /// The same, whose code asks for contiguous elements so many bytes before they are read.
+    pub(in crate::exec) fn prefetching(self, bytes: usize) -> Compiled {
+        let [code, accumulating] =
+            [self.code, self.accumulating].map(|code| code.map(|code| Box::new(code.prefetching(bytes))));
+        Compiled { code, accumulating, ..self }
+    }
+
     /// Whether elements go from the loads straight to the result.
     pub(crate) fn is_direct(&self) -> bool {
         self.tiles.is_empty()
@@ -109,18 +111,11 @@ impl Compiled {
         code.is_some_and(|code| code.is_printed_for(elements))
     }
 
-    /// The chain that does everything, if one does.
-    pub(in crate::exec) fn one_chain(&self) -> Option<&Chain> {
-        match &self.stages[..] {
-            [Stage { work: StageWork::Chain(chain), .. }] if self.is_direct() => Some(chain),
-            _ => None,
-        }
+    /// Whether there is code for the program, or will be.
+    pub(in crate::exec) fn has_code(&self) -> bool {
+        self.code.is_some() && Printing::active() != Printing::Never
     }
 }
-
-/// A chain: the register in memory that it starts with, and its instructions, each with the position of the
-/// running value among its operands.
-type Path = (Register, Vec<(Register, usize)>);
 
 struct Builder<'a> {
     program: &'a Program,
@@ -128,8 +123,6 @@ struct Builder<'a> {
     in_place: bool,
     /// How often each register is the result or an operand of instructions that are in no stage yet.
     uses: Vec<usize>,
-    /// Whether each register must be in memory.
-    wanted: Vec<bool>,
     /// Where stages read registers that are in memory already.
     stored: Vec<Option<StageInput>>,
     numbers: Vec<[u8; 16]>,
@@ -167,13 +160,11 @@ impl<'a> Builder<'a> {
             _ => None,
         };
         let stored = program.instructions.iter().zip(&program.dtypes).map(stored).collect();
-        let wanted = (0..count).map(|register| register == program.result).collect();
         Builder {
             program,
             kinds,
             in_place,
             uses,
-            wanted,
             stored,
             numbers,
             stages: Vec::new(),
@@ -182,116 +173,24 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Chooses for each instruction whether it goes on with the chain of one of its operands, the longest
-    /// one, and marks what must be in memory for that. No chain is left to a block kernel.
-    fn paths(&mut self) -> Vec<Option<Path>> {
-        let mut paths: Vec<Option<Path>> = Vec::new();
-        for (register, instruction) in self.program.instructions.iter().enumerate() {
-            let reads = operands(instruction);
-            if reads.is_empty() {
-                paths.push(None);
-                continue;
+    /// Adds the stage that computes a register.
+    fn stage(&mut self, register: Register) {
+        let Program { instructions, dtypes, result, .. } = self.program;
+        let read = operands(&instructions[register]);
+        let inputs: Inputs = read.iter().map(|&operand| self.everywhere(operand)).collect();
+        let work = match &instructions[register] {
+            Instruction::Map { op, compute, .. } => {
+                StageWork::Map(map_kernel(*op, *compute).expect("inference keeps operations to their domain"))
             }
-            let mut best: Option<Path> = None;
-            for (position, &operand) in reads.iter().enumerate() {
-                let is_only = self.uses[operand] == 1 && operand != self.program.result;
-                let longer = paths[operand].as_ref().filter(|_| is_only);
-                let longer = longer.map(|(first, links)| (*first, &links[..]));
-                let alone = (operand, &[][..]);
-                let extended = longer.into_iter().chain([alone]).find_map(|(first, links)| {
-                    let links: Vec<_> = links.iter().copied().chain([(register, position)]).collect();
-                    self.chain(first, &links).map(|_| (first, links))
-                });
-                // A strided load is gathered into registers once: its chain goes on rather than being stored
-                // and read again.
-                let len = |path: &Option<Path>| {
-                    path.as_ref().map_or((0, false), |(first, links)| (links.len(), self.is_stepped(*first)))
-                };
-                if len(&extended) > len(&best) {
-                    best = extended;
-                }
-            }
-            let running = best.as_ref().filter(|(_, links)| links.len() == 1).map(|(first, _)| *first);
-            let position = best.as_ref().and_then(|(_, links)| links.last()).map(|&(_, position)| position);
-            for (at, &operand) in reads.iter().enumerate() {
-                self.wanted[operand] |= Some(at) != position || running == Some(operand);
-            }
-            paths.push(best);
-        }
-        paths
-    }
-
-    /// Whether a register is a strided load.
-    fn is_stepped(&self, register: Register) -> bool {
-        matches!(self.stored[register], Some(StageInput::Load(load)) if matches!(self.kinds[load], LoadKind::Stepped(_)))
-    }
-
-    /// The chain of instructions, each with the position of the running value among its operands, and what it
-    /// reads.
-    fn chain(&self, first: Register, links: &[(Register, usize)]) -> Option<(Chain, Inputs)> {
-        let program = self.program;
-        let mut inputs = Inputs::new();
-        let mut feed = |register: Register| {
-            let slot = inputs.len();
-            let input = self.stored[register].unwrap_or(StageInput::Tile(usize::MAX));
-            inputs.push((input, program.dtypes[register].item_size()));
-            match input {
-                StageInput::Load(load) => match self.kinds[load] {
-                    LoadKind::Splat => ChainOperand::Splat(slot),
-                    LoadKind::Stepped(step) => ChainOperand::Stepped(slot, step),
-                    LoadKind::Vector => ChainOperand::Vector(slot),
-                },
-                StageInput::Number(_) => ChainOperand::Splat(slot),
-                StageInput::Tile(_) => ChainOperand::Vector(slot),
-            }
+            Instruction::Cast(from) => StageWork::Cast(cast_kernel(dtypes[*from], dtypes[register])),
+            Instruction::Load(_) | Instruction::Splat(_) => unreachable!("they are stored"),
         };
-        let start = (feed(first), program.dtypes[first]);
-        let link = |&(register, position): &(Register, usize)| match &program.instructions[register] {
-            Instruction::Map { op, compute, operands } => {
-                let others = operands.iter().enumerate().filter(|&(at, _)| at != position);
-                let others = others.map(|(_, &operand)| feed(operand)).collect();
-                Link::Map { op: *op, compute: *compute, place: position, others }
-            }
-            _ => Link::Cast(program.dtypes[register]),
-        };
-        let chain: Vec<Link> = links.iter().map(link).collect();
-        let last = links.last().map_or(first, |&(register, _)| register);
-        Chain::new(Isa::active(), start, &chain, program.dtypes[last]).map(|chain| (chain, inputs))
-    }
-
-    /// Adds the stage whose result is a register.
-    fn stage(&mut self, register: Register, path: Option<&Path>) {
-        let (work, inputs) = match path {
-            Some((first, links)) => {
-                let (chain, inputs) =
-                    self.chain(*first, links).expect("the path was found with the same chain");
-                (StageWork::Chain(Box::new(chain)), inputs)
-            }
-            None => {
-                let instruction = &self.program.instructions[register];
-                let inputs = operands(instruction).iter().map(|&operand| self.everywhere(operand)).collect();
-                let work = match instruction {
-                    Instruction::Map { op, compute, .. } => StageWork::Map(
-                        map_kernel(*op, *compute).expect("inference keeps operations to their domain"),
-                    ),
-                    Instruction::Cast(from) => {
-                        let dtypes = &self.program.dtypes;
-                        StageWork::Cast(cast_kernel(dtypes[*from], dtypes[register]))
-                    }
-                    Instruction::Load(_) | Instruction::Splat(_) => unreachable!("they are stored"),
-                };
-                (work, inputs)
-            }
-        };
-        // A block kernel does not write over what it reads.
-        let direct =
-            register == self.program.result && (matches!(work, StageWork::Chain(_)) || !self.in_place);
-        let item = self.program.dtypes[register].item_size();
+        // A kernel does not write over what it reads.
+        let direct = register == *result && !self.in_place;
+        let item = dtypes[register].item_size();
         let out = (!direct).then(|| self.tile(item));
         // Tiles that no other stage reads are free for results of later ones.
-        let own = [(register, 0)];
-        let done = path.map_or(&own[..], |(_, links)| links);
-        for &operand in done.iter().flat_map(|&(done, _)| operands(&self.program.instructions[done])) {
+        for &operand in read {
             self.uses[operand] -= 1;
         }
         for &(input, _) in &inputs {
@@ -336,12 +235,10 @@ impl<'a> Builder<'a> {
     /// Copies the result to its own memory if no stage has computed it there.
     fn finish(&mut self) {
         let result = self.program.result;
-        let Some(input) = self.stored[result] else { return };
-        let item = self.program.dtypes[result].item_size();
-        let (work, read) = match self.chain(result, &[]) {
-            Some((chain, _)) => (StageWork::Chain(Box::new(chain)), (input, item)),
-            None => (StageWork::Copy, self.everywhere(result)),
-        };
-        self.stages.push(Stage { work, inputs: [read].into_iter().collect(), out: None, item });
+        if self.stored[result].is_some() {
+            let (input, item) = self.everywhere(result);
+            let inputs = [(input, item)].into_iter().collect();
+            self.stages.push(Stage { work: StageWork::Copy, inputs, out: None, item });
+        }
     }
 }

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, Reducer, Tuning, lane_rows, lanes};
+use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, Reducer, lane_rows, lanes};
 use zerostride_ops::DType;
 use zerostride_shape::Shape;
 
@@ -135,10 +135,10 @@ pub(in crate::exec) fn run<'a>(
             let lines = compiled(&|load| walk.is_splat(load, shortest));
             let end = along.map(|_| End::Along(*op, count as u32));
             let lines = if let Some(end) = end { lines.accumulating(program, end) } else { lines };
-            (lines, shortest)
+            (lines.prefetching(cache::prefetch_bytes(prepared.cost.bytes(), 0, true)), shortest)
         };
         let elements = part.numel().saturating_mul(reduced.numel());
-        let may_be_printed = across.is_none() && is_worth_printing(elements);
+        let may_be_printed = across.is_none() && is_worth_printing(program, elements);
         let printed = may_be_printed.then(|| of_lines(1)).filter(|(lines, _)| lines.is_printed_for(elements));
         let (compiled, shortest) = printed.unwrap_or_else(|| of_lines(SHORT_LINE_ELEMENTS));
         let empty = match (along, &across) {
@@ -355,16 +355,14 @@ impl<'p> Reduction<'_, 'p> {
                 .step_by(most)
                 .map(move |done| (first + done * step, most.min(count - done), done + most >= count))
         };
-        let mut parts = wholes.flat_map(parts).peekable();
         let (mut begins, mut known) = ([0; LANE_ROWS], (0, Taken::Elements(&[])));
-        while let Some((first, count, is_last)) = parts.next() {
+        for (first, count, is_last) in wholes.flat_map(parts) {
             // Rows that are all the same are there once.
             let taken = if repeats && is_across { count.min(1) } else { count };
             // A lane of the last leaf may have no rows.
             if taken > 0 && (!repeats || known.0 != taken) {
-                let next = parts.peek().map_or((columns.end, first), |&(first, ..)| (columns.start, first));
                 let rows = StridedRange { first, step, count: taken };
-                known = (taken, self.tile(tiles, columns, rows, order, next)?);
+                known = (taken, self.tile(tiles, columns, rows, order)?);
             }
             let elements = match known.1 {
                 Taken::Elements(elements) => elements,
@@ -389,14 +387,13 @@ impl<'p> Reduction<'_, 'p> {
     }
 
     /// The values of some columns of some rows, line by line: the columns of a row or the rows of a column.
-    /// They may enter accumulators. Those of the `next` column and row on are wanted after them.
+    /// They may enter accumulators.
     fn tile<'t>(
         &'t self,
         tiles: &'t mut Tiles<'_>,
         columns: &Range<usize>,
         rows: StridedRange,
         order: LineOrder,
-        next: (usize, usize),
     ) -> Result<Taken<'t>> {
         let (lines, len) = match order {
             LineOrder::ByRow => (rows.count, columns.len()),
@@ -419,9 +416,6 @@ impl<'p> Reduction<'_, 'p> {
             let end = columns.start + one(of_columns, columns.len());
             (columns.start..end, StridedRange { count: one(of_rows, rows.count), ..rows })
         };
-        // Tiles end before processors have seen where they lead.
-        let asks =
-            cache::comes_from_memory(self.prepared.cost.bytes()) && Tuning::active().prefetch_bytes > 0;
         let in_place = |load: usize| {
             let slice = self.slices[load]?;
             let (columns, rows) = part(load);
@@ -430,8 +424,7 @@ impl<'p> Reduction<'_, 'p> {
             if lines > 1 && len < self.shortest && step != len as isize {
                 return None;
             }
-            let ahead = if asks { self.inputs[load].offset(next.0, next.1).wrapping_sub(at) } else { 0 };
-            Some((slice.at(at), step, ahead.wrapping_mul(loads[load].1 as isize)))
+            Some((slice.at(at), step))
         };
         // Two lines that begin at one element may part later, unless they begin at the same step, too.
         let line_at = |load: usize| {

@@ -35,8 +35,6 @@ struct Panels<'a> {
 /// Elements that one thread reads.
 pub(in crate::exec) struct Operand<'a> {
     panels: Panels<'a>,
-    /// The prefetch distance in bytes; 0 for none.
-    ahead: isize,
     /// What makes copies of panels.
     pack: fn(usize, &[PackDim]) -> Pack,
     /// The panel whose elements are in the tile: its first element, rows and elements of a row.
@@ -150,15 +148,14 @@ impl<'a> Panels<'a> {
 }
 
 impl<'a> Operand<'a> {
-    /// The panels of an operand of a step that touches `bytes`, prefetched `ahead` bytes ahead, or not for 0.
+    /// The panels of an operand of a step that touches `bytes`.
     pub(in crate::exec) fn new(
         elements: &'a StridedElements<'a>,
         walk: &'a Walk,
-        ahead: isize,
         bytes: usize,
     ) -> Operand<'a> {
         let pack = if cache::is_far(bytes) { Pack::far } else { Pack::new };
-        Operand { panels: Panels::new(elements, walk), ahead, pack, packed: None }
+        Operand { panels: Panels::new(elements, walk), pack, packed: None }
     }
 
     /// The rows of a panel.
@@ -178,7 +175,7 @@ impl<'a> Operand<'a> {
             debug_assert!(panels.hold(first, &rows));
             // SAFETY: the rows' elements are elements of the panel, which lies inside the loop, all of whose
             // elements are in a block that is readable and initialised; the caller excludes writers.
-            return unsafe { Feed::new(at, rows, panels.apart(), self.ahead) };
+            return unsafe { Feed::new(at, rows, panels.apart()) };
         }
         let rows = panels.tile_rows(panel);
         let columns = panel.row();
@@ -199,7 +196,7 @@ impl<'a> Operand<'a> {
             self.packed = Some((first, rows.count, columns));
         }
         // SAFETY: the rows are in the tile, which is borrowed as long as the feed lives.
-        unsafe { Feed::new(tile, rows, 1, 0) }
+        unsafe { Feed::new(tile, rows, 1) }
     }
 }
 
@@ -302,8 +299,8 @@ impl<'a> Writer<'a> {
         (own, share.numbers)
     }
 
-    /// Whether panels are copied from an operand by `Pack`: contiguous rows where chains are slower, and
-    /// panels that would need a tile. Chains read strided rows faster.
+    /// Whether panels are copied from an operand by `Pack`: contiguous rows where code is slower, and
+    /// panels that would need a tile. Code reads strided rows faster.
     pub(in crate::exec) fn is_copy_of(&self, operand: &Operand<'_>) -> bool {
         let forms = [self.0.form, operand.panels.form];
         self.0.item() == operand.panels.item()

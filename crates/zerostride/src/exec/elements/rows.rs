@@ -4,8 +4,6 @@
 use std::alloc::{Layout, handle_alloc_error};
 use std::marker::PhantomData;
 
-use zerostride_kernels::Slot;
-
 use crate::memory::{Block, Fresh};
 
 /// Rows of bytes with a constant stride.
@@ -18,6 +16,21 @@ pub(in crate::exec) struct Rows {
     pub(in crate::exec) bytes: usize,
 }
 
+/// The address of the first row, which is only read if it is an operand's, and bytes from row to row.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::exec) struct Place {
+    pub(in crate::exec) first: *mut u8,
+    pub(in crate::exec) step: isize,
+}
+
+impl Place {
+    /// The same from a later row on.
+    #[inline(always)]
+    pub(in crate::exec) fn from(self, row: isize) -> Place {
+        Place { first: self.first.wrapping_offset(row.wrapping_mul(self.step)), ..self }
+    }
+}
+
 /// Rows that a program reads: a row has the elements of a load with a constant stride, or a broadcast scalar.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::exec) struct Feed<'a> {
@@ -25,27 +38,20 @@ pub(in crate::exec) struct Feed<'a> {
     pub(in crate::exec) rows: Rows,
     /// Elements from one to the next.
     pub(in crate::exec) apart: isize,
-    /// The prefetch distance in bytes; 0 for none.
-    ahead: isize,
     lasting: PhantomData<&'a [u8]>,
 }
 
 impl Feed<'_> {
     /// # Safety
     /// While `'a` lasts, the rows are readable, initialised and aligned to their elements, and so is the
-    /// memory between elements that are `apart`; the address `ahead` bytes on need not be. Only a machine
-    /// that runs this feed with a sink of the same address, step and size of elements writes them.
-    pub(in crate::exec) unsafe fn new(at: *const u8, rows: Rows, apart: isize, ahead: isize) -> Self {
-        Feed { at, rows, apart, ahead, lasting: PhantomData }
+    /// memory between elements that are `apart`. Only a machine that runs this feed with a sink of the same
+    /// address, step and size of elements writes them.
+    pub(in crate::exec) unsafe fn new(at: *const u8, rows: Rows, apart: isize) -> Self {
+        Feed { at, rows, apart, lasting: PhantomData }
     }
 }
 
 impl<'a> Feed<'a> {
-    /// The same rows, prefetched `ahead` bytes ahead.
-    pub(in crate::exec) fn prefetched(self, ahead: isize) -> Feed<'a> {
-        Feed { ahead, ..self }
-    }
-
     /// The same elements as one row, if the rows are contiguous.
     pub(in crate::exec) fn joined(self) -> Option<Feed<'a>> {
         let Rows { step, count, bytes } = self.rows;
@@ -53,8 +59,8 @@ impl<'a> Feed<'a> {
         is_joined.then(|| Feed { rows: Rows { step: 0, count: 1, bytes: bytes * count }, ..self })
     }
 
-    pub(in crate::exec) fn slot(&self) -> Slot {
-        Slot { first: self.at.cast_mut(), step: self.rows.step, prefetch_bytes: self.ahead }
+    pub(in crate::exec) fn place(&self) -> Place {
+        Place { first: self.at.cast_mut(), step: self.rows.step }
     }
 }
 
@@ -95,7 +101,7 @@ impl<'a> ElementSlice<'a> {
             rows.step.checked_mul(count as isize - 1).and_then(|reach| first.checked_add_signed(reach));
         let ends = |start: Option<usize>| start.and_then(|start| start.checked_add(rows.bytes));
         assert!([ends(Some(first)), ends(last)].iter().all(|end| end.is_some_and(|end| end <= bytes.len())));
-        Feed { at: bytes.as_ptr().wrapping_add(first), rows, apart: 1, ahead: 0, lasting: PhantomData }
+        Feed { at: bytes.as_ptr().wrapping_add(first), rows, apart: 1, lasting: PhantomData }
     }
 }
 
@@ -134,11 +140,11 @@ impl<'a> Sink<'a> {
     /// results.
     pub(in crate::exec) unsafe fn feed(&self) -> Feed<'a> {
         // SAFETY: the rows are borrowed for `'a`, and the caller sees to who writes them.
-        unsafe { Feed::new(self.at, self.rows, 1, 0) }
+        unsafe { Feed::new(self.at, self.rows, 1) }
     }
 
-    pub(in crate::exec) fn slot(&mut self) -> Slot {
-        Slot { first: self.at, step: self.rows.step, prefetch_bytes: 0 }
+    pub(in crate::exec) fn place(&self) -> Place {
+        Place { first: self.at, step: self.rows.step }
     }
 }
 

@@ -15,8 +15,6 @@ pub(in crate::exec) struct Window<'a> {
     pub(in crate::exec) moved: &'a [isize],
     /// Whether a step that is run next reads the result while it is in the caches.
     pub(in crate::exec) read_next: bool,
-    /// Whether the next window follows it in memory, so that it can be prefetched.
-    pub(in crate::exec) goes_on: bool,
     /// Whether enough other windows are run at the same time for all threads.
     pub(in crate::exec) one_of_many: bool,
     /// The fold of the window before, if the step is a reduction that one thread runs.
@@ -29,7 +27,7 @@ pub(in crate::exec) type KeptFold = Option<(usize, Box<dyn Fold>)>;
 impl Window<'static> {
     /// All of a step.
     pub(in crate::exec) const ALL: Window<'static> =
-        Window { steps: None, moved: &[], read_next: false, goes_on: false, one_of_many: false, fold: None };
+        Window { steps: None, moved: &[], read_next: false, one_of_many: false, fold: None };
 }
 
 impl Window<'_> {

@@ -306,7 +306,6 @@ impl Worker {
                 steps: Some(count * made.steps),
                 moved: &moved,
                 read_next: !is_kept || !run.plan.passes.results.contains(&step.output),
-                goes_on: is_kept,
                 one_of_many: run.one_of_many,
                 fold: Some(kept),
             };

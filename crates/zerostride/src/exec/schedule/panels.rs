@@ -3,7 +3,8 @@
 use std::ops::RangeInclusive;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{Chain, Stores, fence};
+use zerostride_code::Write;
+use zerostride_kernels::fence;
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides};
 
@@ -14,7 +15,9 @@ use crate::exec::cache;
 use crate::exec::elements::{Operand, Share, StridedElements, Window, Writer, Written};
 use crate::fork::OnceLock;
 use crate::memory::Block;
-use crate::plan::{Cost, Instruction, Load, Program, RowForm, Source, TILE_ELEMENTS, Walk};
+use crate::plan::{
+    Cost, Instruction, LEAST_PRINTED_ROW_BYTES, Load, Program, RowForm, Source, TILE_ELEMENTS, Walk,
+};
 use crate::threads::crew;
 
 /// The most parts that a large loop is divided into.
@@ -24,6 +27,9 @@ const MOST_PARTS: usize = 64;
 /// part. Rows that do not begin at a line have two such ends each.
 const STREAM_ROW_BYTES: usize = 1 << 10;
 const STREAM_UNALIGNED_ROW_BYTES: usize = 8 << 10;
+
+/// Strides of rows that code reads in place, but 0. Farther ones are copied, many at a time.
+const NEAR_STEPS: RangeInclusive<isize> = -4..=4;
 
 /// Bytes of a cache line.
 const CACHE_LINE_BYTES: usize = 64;
@@ -59,40 +65,24 @@ pub(super) fn run<'a>(
     let loops = program.kept.get(PreparedMap::default);
     let loops = if in_place { &loops.in_place } else { &loops.apart };
     // Windows are divided among threads by their caller.
-    let &Window { steps: rows, goes_on, .. } = window;
-    let windows = rows.is_some();
+    let windows = window.steps.is_some();
     let PreparedLoop { walk, compiled, cost } =
         loops.get_or_init(|| PreparedLoop::new(shape, program, strides, dtype, in_place, windows));
     let long = walk.form(steps(strides)) == RowForm::Dense
         && walk.row() * item >= least_streamed(walk, strides, item);
     // In place, a line is in cache when it is written: it has just been read.
-    let stores = match in_place {
-        true => Stores::Cached,
-        false => cache::stores(cost.bytes(), part.numel() * item, long && !window.read_next),
+    let write = match in_place {
+        true => Write::Cached,
+        false => cache::write(cost.bytes(), part.numel() * item, long && !window.read_next),
     };
-    // Operands of windows from an element to that of the next one; results of earlier steps are in cache.
-    //
-    // Measured on 2026-11-26 (Zen 3, one thread): softmax and layer normalisation of 4096 rows of 4096 f32
-    // take 1.2 times as long without this and without the prefetch of what reductions read.
-    let windows_ahead = goes_on && cache::comes_from_memory(cost.bytes());
-    let ahead = |load: &Load| match rows {
-        Some(rows) if windows_ahead && matches!(load.source, Source::Leaf(_)) => {
-            (rows as isize).wrapping_mul(load.strides[0]).wrapping_mul(load.dtype.item_size() as isize)
-        }
-        None if !in_place => {
-            cache::prefetch_bytes(cost.bytes(), part.numel() * item, stores, is_of_streams(program)) as isize
-        }
-        _ => 0,
-    };
-    let copies = stores != Stores::Streaming
-        && !in_place
-        && matches!(program.instructions[..], [Instruction::Load(_)]);
+    let copies =
+        write == Write::Cached && !in_place && matches!(program.instructions[..], [Instruction::Load(_)]);
     let own = out.elements();
     let worker = || {
         let machine = Machine::new(compiled, TILE_ELEMENTS.max(walk.row()));
         let elements = inputs.iter().map(|input| input.as_ref().unwrap_or(own));
-        let operand = |(elements, load)| Operand::new(elements, walk, ahead(load), cost.bytes());
-        let operands: SmallVec<[Operand<'_>; 6]> = elements.zip(&program.loads).map(operand).collect();
+        let operand = |elements| Operand::new(elements, walk, cost.bytes());
+        let operands: SmallVec<[Operand<'_>; 6]> = elements.map(operand).collect();
         (machine, operands, Writer::new(own, walk))
     };
     let least = cost.panel(windows);
@@ -103,8 +93,8 @@ pub(super) fn run<'a>(
             return Ok(());
         }
         let done = writer
-            .compute(share, operands, |rows, len, feeds, sink| machine.run(rows, len, feeds, sink, stores));
-        if stores == Stores::Streaming {
+            .compute(share, operands, |rows, len, feeds, sink| machine.run(rows, len, feeds, sink, write));
+        if write == Write::NonTemporal {
             fence();
         }
         done
@@ -113,10 +103,11 @@ pub(super) fn run<'a>(
 
 /// A program over elements in cache, which needs no panels.
 pub(in crate::exec) struct InCache {
-    /// Whether it is one chain over rows of a constant stride, of which each load's is contiguous or a
-    /// broadcast scalar. Otherwise elements are contiguous: each load is as many, or a broadcast scalar.
-    pub(in crate::exec) by_row: bool,
-    pub(in crate::exec) code: Compiled,
+    /// Over rows of a constant stride, of which each load's is contiguous or a broadcast scalar, for code
+    /// alone.
+    pub(in crate::exec) of_rows: Option<Compiled>,
+    /// Over contiguous elements: each load is as many, or a broadcast scalar.
+    pub(in crate::exec) of_all: Compiled,
 }
 
 /// A program over elements in cache; `None` where it is worth dividing among threads, or is only a copy.
@@ -130,16 +121,15 @@ pub(in crate::exec) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Opti
             let kind = |load: &Load| if is_one(load) { LoadKind::Splat } else { LoadKind::Vector };
             Compiled::new(program, &program.loads.iter().map(kind).collect::<Vec<_>>(), false)
         };
-        if let [_, row] = shape[..]
-            && program.loads.iter().all(|load| matches!(load.strides[1], 0 | 1))
-        {
-            let code = compiled(&|load| load.strides[1] == 0);
-            if code.one_chain().is_some_and(|chain| chain.least_len() <= row) {
-                return Some(InCache { by_row: true, code });
+        let of_rows = match shape[..] {
+            [_, row] if row * program.dtypes[program.result].item_size() >= LEAST_PRINTED_ROW_BYTES => {
+                let are_rows = program.loads.iter().all(|load| matches!(load.strides[1], 0 | 1));
+                are_rows.then(|| compiled(&|load| load.strides[1] == 0))
             }
-        }
-        let code = compiled(&|load| load.strides.iter().all(|&stride| stride == 0));
-        Some(InCache { by_row: false, code })
+            _ => None,
+        };
+        let of_all = compiled(&|load| load.strides.iter().all(|&stride| stride == 0));
+        Some(InCache { of_rows, of_all })
     };
     program.kept.get(PreparedMap::default).in_cache.get_or_init(make).as_ref()
 }
@@ -197,6 +187,11 @@ impl PreparedLoop {
         let cost = Cost::new(program, shape);
         let grain = cost.panel(windows);
         let shape = looped(shape.clone());
+        let written = shape.numel().saturating_mul(dtype.item_size());
+        let prefetch_bytes = match in_place {
+            true => 0,
+            false => cache::prefetch_bytes(cost.bytes(), written, is_of_streams(program)),
+        };
         let made = |walk: Walk| {
             let kind = |&(strides, _): &(&[isize], usize)| match walk.form(strides) {
                 RowForm::Splat => LoadKind::Splat,
@@ -204,30 +199,30 @@ impl PreparedLoop {
                 RowForm::Dense | RowForm::Scattered => LoadKind::Vector,
             };
             let kinds: Vec<LoadKind> = all[1..].iter().map(kind).collect();
-            (Compiled::new(program, &kinds, in_place), walk)
+            (Compiled::new(program, &kinds, in_place).prefetching(prefetch_bytes), walk)
         };
-        // A program of several stages starts each of them for each row; printed, it has the loop over rows.
-        let is_printed = |compiled: &Compiled| compiled.is_printed_for(shape.numel());
-        let is_lean = |(compiled, walk): &(Compiled, Walk)| {
-            is_printed(compiled) || compiled.one_chain().is_some_and(|chain| chain.least_len() <= walk.row())
+        // Stages start for each row; code has the loop over rows. It reads strided rows, too, where those of
+        // results are contiguous.
+        let is_read = |(compiled, walk): &(Compiled, Walk)| {
+            let is_stepped =
+                |(strides, _): &(&[isize], usize)| matches!(walk.form(strides), RowForm::Stepped(_));
+            let is_known = walk.form(all[0].0) == RowForm::Dense || !all.iter().any(is_stepped);
+            is_known && compiled.is_printed_for(shape.numel())
         };
-        let read_at = |near: RangeInclusive<isize>| {
-            let of = |is_printed| Walk::unjoined(&shape, &all, grain, near.clone(), is_printed).map(made);
-            let may_be = is_worth_printing(shape.numel());
-            let printed = may_be.then(|| of(true)).flatten().filter(|(compiled, _)| is_printed(compiled));
-            let unjoined = printed.or_else(|| of(false).filter(is_lean));
-            unjoined.unwrap_or_else(|| made(Walk::new(&shape, &all, grain, near)))
+        let printed = |near: RangeInclusive<isize>| {
+            let unjoined = Walk::unjoined(&shape, &all, grain, near.clone()).map(made).filter(is_read);
+            unjoined.or_else(|| Some(made(Walk::new(&shape, &all, grain, near))).filter(is_read))
         };
-        // Only chains read strided rows, and they read the memory between the elements, too. That must not be
-        // the output's: it is not where the rows of results are contiguous.
-        let lies_apart =
-            |walk: &Walk| all.iter().any(|(strides, _)| matches!(walk.form(strides), RowForm::Stepped(_)));
-        let mut read = read_at(Chain::STEPS);
-        if lies_apart(&read.1) && !(is_lean(&read) && read.1.form(all[0].0) == RowForm::Dense) {
-            read = read_at(1..=1);
-        }
-        let (compiled, walk) = read;
-        let walk = if compiled.is_direct() { walk } else { walk.tiled() };
+        let may_be = is_worth_printing(program, shape.numel());
+        let (compiled, walk) = match may_be.then(|| printed(NEAR_STEPS).or_else(|| printed(1..=1))).flatten()
+        {
+            Some(printed) => printed,
+            None => {
+                let (compiled, walk) = made(Walk::new(&shape, &all, grain, 1..=1));
+                let walk = if compiled.is_direct() { walk } else { walk.tiled() };
+                (compiled, walk)
+            }
+        };
         PreparedLoop { walk, compiled, cost }
     }
 }

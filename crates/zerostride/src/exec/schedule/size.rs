@@ -4,7 +4,7 @@
 use crate::exec::cache;
 use crate::plan::Cost;
 
-/// Elements below which a chain is not worth setting up.
+/// Elements below which code is not worth being called.
 const FEW_ELEMENTS: usize = 32;
 
 /// Nanoseconds beyond which work must be interruptible and claim its operands: a plan does both.
@@ -30,7 +30,7 @@ impl Size {
         }
     }
 
-    /// Whether small work is on so few elements that a kernel is done before a chain has its addresses.
+    /// Whether small work is on so few elements that a kernel is done before code has its addresses.
     #[inline(always)]
     pub(super) fn is_few(elements: usize) -> bool {
         elements < FEW_ELEMENTS

@@ -8,19 +8,19 @@ use crate::exec::body::{Compiled, LoadKind};
 use crate::fork::OnceLock;
 use crate::plan::{Instruction, Program};
 
-/// Elements from which on a chain is as fast as the kernel.
-const CHAINED_ELEMENTS: usize = 100;
+/// Elements from which on code is as fast as the kernel.
+const CODED_ELEMENTS: usize = 100;
 
 /// Writes as many elements, converted from another dtype.
 pub(super) fn convert(from: DType, to: DType, elements: &[u8], out: &mut [u8]) {
     let len = out.len() / to.item_size();
-    match (len >= CHAINED_ELEMENTS).then(|| code(from, to)).flatten() {
+    match (len >= CODED_ELEMENTS).then(|| code(from, to)).flatten() {
         Some(code) => code.run_in_order(&[elements], out).expect("a conversion refuses no value"),
         None => cast_kernel(from, to)(elements, out),
     }
 }
 
-/// The chain of a conversion, if there is one.
+/// The conversion as code, if there is one.
 fn code(from: DType, to: DType) -> Option<&'static Compiled> {
     static CODES: [[OnceLock<Box<Compiled>>; DType::ALL.len()]; DType::ALL.len()] =
         [const { [const { OnceLock::new() }; DType::ALL.len()] }; DType::ALL.len()];
@@ -30,5 +30,5 @@ fn code(from: DType, to: DType) -> Option<&'static Compiled> {
         program.result = program.push(Instruction::Cast(loaded), to);
         Box::new(Compiled::new(&program, &[LoadKind::Vector], false))
     };
-    Some(&**CODES[from as usize][to as usize].get_or_init(make)).filter(|code| code.one_chain().is_some())
+    Some(&**CODES[from as usize][to as usize].get_or_init(make)).filter(|code| code.has_code())
 }

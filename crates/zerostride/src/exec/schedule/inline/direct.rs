@@ -1,22 +1,18 @@
-//! Owns single operations on rows: the chain that a plan would run, on rows in place or on copies of a few
-//! elements, without a plan and divided as that would be. It does not know who may touch the elements
+//! Owns single operations on rows: the code that a plan would run, on rows in place, without a plan and
+//! divided as that would be. It does not know who may touch the elements
 //! (`mod.rs`).
 
 use super::loops::Loops;
 use super::{AsValue, Row, gather, share_out};
 use crate::exec::body::Compiled;
 use crate::exec::elements::{ElementSlice, StridedDims};
-use crate::plan::Cost;
+use crate::plan::{Cost, LEAST_PRINTED_ROW_BYTES};
 
 /// Nanoseconds of work on few elements below which it is faster to copy them and to run a kernel.
 const LEAST_NANOS: usize = 100;
 
-/// Bytes of a chain's run of registers. A row has at least as many elements where there are several rows, or
-/// half of them where there are many; a part of a row is a multiple.
-const REGISTERS_BYTES: usize = 512;
-
-/// Rows that are many.
-const MANY_ROWS: usize = 16;
+/// Elements of which a part of a row is a multiple.
+const PART_ELEMENTS: usize = 512;
 
 /// An operation by rows.
 pub(super) struct Direct<const N: usize> {
@@ -28,7 +24,7 @@ pub(super) struct Direct<const N: usize> {
 
 impl<const N: usize> Direct<N> {
     /// `None` where there is little to do, where rows are not contiguous or of other dtypes than the
-    /// operation computes in, or where no chain has the operation.
+    /// operation computes in, or where the operation is not printed by now.
     pub(super) fn new(
         row: &'static Row,
         cost: Cost,
@@ -45,14 +41,11 @@ impl<const N: usize> Direct<N> {
             return None;
         }
         let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
-        let code = row.code(splats).filter(|code| code.one_chain().is_some())?;
-        if let Some(&(rows, _)) = dims.get().get(1) {
-            let full = REGISTERS_BYTES / row.inferred.compute.item_size();
-            let least = if rows < MANY_ROWS { full } else { code.one_chain()?.least_len().max(full / 2) };
-            if len < least {
-                return None;
-            }
+        let is_short = len * row.inferred.compute.item_size() < LEAST_PRINTED_ROW_BYTES;
+        if is_short && dims.get().len() > 1 {
+            return None;
         }
+        let code = row.code(splats).filter(|code| code.is_printed_for(loops.numel))?;
         Some(Direct { code, cost, dims })
     }
 
@@ -64,7 +57,7 @@ impl<const N: usize> Direct<N> {
             let (row, grain) = (self.dims.get()[0].0, self.cost.grain());
             // Whole rows, or a part of the only one.
             let part = match self.dims.get().len() {
-                1 => grain.next_multiple_of(REGISTERS_BYTES),
+                1 => grain.next_multiple_of(PART_ELEMENTS),
                 _ => (grain / row).max(1) * row,
             };
             share_out(self.cost, (out, item), part, |first, out| self.run_part(operands, first, out));

@@ -137,7 +137,7 @@ fn map<'v>(
     }
 }
 
-/// Nanoseconds of arithmetic below which a block kernel is done before a chain has its addresses.
+/// Nanoseconds of arithmetic below which a block kernel is done before code has its addresses.
 const QUICK_NANOS: usize = 300;
 
 /// How elements get from the operands to the result.
@@ -148,7 +148,7 @@ enum Route<const N: usize> {
     Gathered,
     /// Tile by tile, with contiguous copies of strided operands.
     Copied(&'static Compiled),
-    /// Row by row, by a chain.
+    /// Row by row, by code.
     Direct(Direct<N>),
 }
 
@@ -261,7 +261,7 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
         Some(fresh)
     }
 
-    /// Writes the result's elements, given the bytes of the operands' storages; a chain also over those of
+    /// Writes the result's elements, given the bytes of the operands' storages; code also over those of
     /// the first operand, if its storage is `None`.
     #[inline(always)]
     fn run_route(

@@ -21,12 +21,12 @@ pub(super) struct Row {
     kernel: MapKernel,
     /// The kernel on strided elements, if there is one.
     pub(super) strided: Option<StridedKernel>,
-    /// Elements from which on a chain is faster than the kernel, where that takes them one by one: functions,
-    /// f16 and bf16.
-    chained: Option<usize>,
+    /// Elements from which on code is faster than the kernel, where that takes them one by one: functions, f16
+    /// and bf16.
+    coded: Option<usize>,
     operands: usize,
     /// The operation as code, by the bits of the operands that are broadcast scalars.
-    codes: OnceLock<[Option<Box<Compiled>>; 1 << MOST_OPERANDS]>,
+    codes: OnceLock<Box<[Compiled; 1 << MOST_OPERANDS]>>,
 }
 
 impl Row {
@@ -75,39 +75,40 @@ impl Row {
     fn make(op: Op, inferred: Inferred, operands: usize) -> Option<Row> {
         let compute = inferred.compute;
         let (kernel, codes) = (map_kernel(op, compute)?, OnceLock::new());
-        let mut row = Row { op, inferred, kernel, strided: None, chained: None, operands, codes };
-        // Kernels read a condition in the dtype that they compute in, chains as bool.
+        let mut row = Row { op, inferred, kernel, strided: None, coded: None, operands, codes };
+        // Kernels read a condition in the dtype that they compute in, code as bool.
         if (0..operands).all(|operand| read(op, inferred, operand) == compute) {
-            let chained = match op.info().effort {
+            let coded = match op.info().effort {
                 Some(Effort::function) => Some(4),
                 _ => compute.is_half().then_some(32),
             };
             row.strided = strided_kernel(op, compute);
-            row.chained = chained.filter(|_| row.code(0).is_some_and(|code| code.one_chain().is_some()));
+            row.coded = coded.filter(|_| row.code(0).is_some_and(Compiled::has_code));
         }
         Some(row)
     }
 
-    /// The code of the operation on operands of the dtypes that [`read`] says; those whose bits are set are
-    /// broadcast scalars. `None` where that takes a block kernel that wants a condition in another dtype.
+    /// The operation as a program on operands of the dtypes that [`read`] says; those whose bits are set are
+    /// broadcast scalars.
     pub(super) fn code(&self, splats: usize) -> Option<&Compiled> {
         let &Row { op, inferred, operands, .. } = self;
         let make = || {
             let mut program = Program::default();
             let load = |operand| load(operand, read(op, inferred, operand));
-            let loads = (0..operands).map(|operand| program.push_load(load(operand))).collect();
-            let map = Instruction::Map { op, compute: inferred.compute, operands: loads };
+            let loads = (0..operands).map(|operand| {
+                let load = program.push_load(load(operand));
+                let is_read = read(op, inferred, operand) == inferred.compute;
+                if is_read { load } else { program.push(Instruction::Cast(load), inferred.compute) }
+            });
+            let map = Instruction::Map { op, compute: inferred.compute, operands: loads.collect() };
             program.result = program.push(map, inferred.result);
-            let is_uniform = program.loads.iter().all(|load| load.dtype == inferred.compute);
             std::array::from_fn(|splats| {
                 let kind =
                     |operand| if splats >> operand & 1 == 1 { LoadKind::Splat } else { LoadKind::Vector };
-                let kinds: Vec<LoadKind> = (0..operands).map(kind).collect();
-                let code = Compiled::new(&program, &kinds, false);
-                (is_uniform || code.one_chain().is_some()).then(|| Box::new(code))
+                Compiled::new(&program, &(0..operands).map(kind).collect::<Vec<_>>(), false)
             })
         };
-        if operands > MOST_OPERANDS { None } else { self.codes.get_or_init(make)[splats].as_deref() }
+        (operands <= MOST_OPERANDS).then(|| &self.codes.get_or_init(|| Box::new(make()))[splats])
     }
 
     /// The dtype in which an operand's elements are there: a number's are as code reads them.
@@ -160,20 +161,20 @@ impl Row {
     /// value.
     pub(super) fn compute(&self, inputs: &[&[u8]], out: &mut [u8]) -> Option<()> {
         let len = out.len() / self.inferred.result.item_size();
-        match self.chained.filter(|&few| len >= few).and_then(|_| self.code(0)) {
+        match self.coded.filter(|&few| len >= few).and_then(|_| self.code(0)) {
             Some(code) => code.run_in_order(inputs, out).ok(),
             None => (self.kernel)(inputs, out).ok(),
         }
     }
 
-    /// Whether the kernel refuses no value, and is about as fast as a chain.
+    /// Whether the kernel refuses no value, and is about as fast as code.
     pub(super) fn is_arithmetic(&self) -> bool {
         let is_float = matches!(self.inferred.compute, DType::F32 | DType::F64);
         is_float && matches!(self.op, Op::Add | Op::Sub | Op::Mul | Op::Div)
     }
 }
 
-/// The dtype in which a chain reads an operand: the one that it computes in, but bool for a condition.
+/// The dtype in which code reads an operand: the one that it computes in, but bool for a condition.
 pub(super) fn read(op: Op, inferred: Inferred, operand: usize) -> DType {
     if op == Op::Where && operand == 0 { DType::Bool } else { inferred.compute }
 }

@@ -48,18 +48,19 @@ impl<'p> Step<'p> {
             let is_aligned = slice.bytes.as_ptr().addr().is_multiple_of(slice.item.min(align_of::<f64>()));
             is_aligned.then(|| slice.at(load.offset))
         };
-        if prepared.by_row {
+        let of_rows = prepared.of_rows.as_ref().filter(|code| code.is_printed_for(shape.numel()));
+        if let Some(code) = of_rows {
             let (count, row) = (shape[0], shape[1]);
             let load = |load: &Load| {
                 let len = if load.strides[1] == 0 { 1 } else { row };
                 Some(Some(operand(load)?.rows(count, len, load.strides[0])))
             };
             let loads: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(load).collect::<Option<_>>()?;
-            prepared.code.run_anywhere(count, row, &loads, out);
+            code.run_anywhere(count, row, &loads, out);
             return Some(Ok(()));
         }
         let load = |load: &Load| in_order(operand(load)?, &Loops::of(shape, &load.strides)?, 0);
-        run_in_order(&prepared.code, program.loads.iter().map(load), out)
+        run_in_order(&prepared.of_all, program.loads.iter().map(load), out)
     }
 }
 

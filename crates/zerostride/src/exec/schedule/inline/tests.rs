@@ -447,7 +447,7 @@ fn every_operation_on_rows_gives_what_its_plan_gives() {
                 for (values, operands) in cases {
                     let Some(result) = applied(op, values) else { continue };
                     direct += usize::from(result.numel() > GATHERED_ELEMENTS);
-                    // No chain has complex numbers.
+                    // No code has complex numbers in memory.
                     copied += usize::from(result.numel() > GATHERED_ELEMENTS && dtype == DType::C64);
                     let planned = planned(op, operands).unwrap();
                     assert_eq!(bytes_of(&result), bytes_of(&planned), "{op:?} {dtype} {index}");
