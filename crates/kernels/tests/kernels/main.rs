@@ -2,6 +2,7 @@
 //! second build of it, which takes minutes.
 
 mod chains;
+mod codes;
 mod elementwise;
 mod neighbours;
 mod pack;
@@ -9,6 +10,7 @@ mod pairwise;
 mod printed;
 mod processors;
 mod products;
+mod ptx;
 mod quotients;
 mod record;
 mod reduce;
