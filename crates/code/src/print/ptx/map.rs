@@ -21,8 +21,8 @@ const VECTOR_BYTES: u32 = 16;
 pub struct MapLoop {
     /// The sizes of its dimensions, the outermost first; none if there is one element.
     pub sizes: Vec<u32>,
-    /// The inputs of the code, and then its results, which are in memory. A result may be the same elements as
-    /// an input of the same strides; otherwise no result shares memory with another operand.
+    /// The inputs of the code, and then its results, which are in memory. A result may be the same elements
+    /// as an input of the same strides; otherwise no result shares memory with another operand.
     pub operands: Vec<Argument>,
 }
 

@@ -1,5 +1,5 @@
-//! Loops printed as PTX, the text that NVIDIA's driver assembles for its GPUs. [`map`] is an element-wise loop
-//! over operands of any layout, [`leaves`] and [`level`] are a reduction in a tree.
+//! Loops printed as PTX, the text that NVIDIA's driver assembles for its GPUs. [`map`] is an element-wise
+//! loop over operands of any layout, [`leaves`] and [`level`] are a reduction in a tree.
 //!
 //! A kernel is printed of a code and of the form of a loop ([`MapForm`], [`LeavesForm`]): how many dimensions
 //! it has, how its operands are read. Sizes, strides, addresses and numbers are arguments, which the loop

@@ -1,6 +1,7 @@
 //! Owns the kernels of reductions, which add up in the tree that their caller states: leaves of so many
 //! elements, each spread over so many lanes, whose accumulators are halved pairwise into one; leaves are
-//! combined pairwise, neighbours first, an odd one going up as it is. It does not know what an accumulator is.
+//! combined pairwise, neighbours first, an odd one going up as it is. It does not know what an accumulator
+//! is.
 //!
 //! [`leaves`] has a group of threads for each leaf of each result, one or a few lanes a thread. [`level`]
 //! combines up to [`THREADS`] neighbouring leaves of a result, an aligned subtree, and is launched until each
@@ -407,8 +408,8 @@ impl Shared {
         Shared { own: writer.make(Kind::Word, "mad.lo.u32", format_args!("{thread}, 8, {first}")), types }
     }
 
-    /// Merges the accumulators of the thread that is so many further into this one's, where a predicate holds.
-    /// All threads come here.
+    /// Merges the accumulators of the thread that is so many further into this one's, where a predicate
+    /// holds. All threads come here.
     fn merge(
         &self,
         writer: &mut Writer,

@@ -3,8 +3,8 @@
 
 use half::f16;
 
-/// An instruction on registers: the kinds of its result and operands, and its function of their bits. A kind is
-/// the letter of registers: predicates, 16, 32 and 64 bits, floats; `w` is either of 32 bits, `q` of 64.
+/// An instruction on registers: the kinds of its result and operands, and its function of their bits. A kind
+/// is the letter of registers: predicates, 16, 32 and 64 bits, floats; `w` is either of 32 bits, `q` of 64.
 pub(super) struct Pure {
     pub name: &'static str,
     pub kinds: &'static str,

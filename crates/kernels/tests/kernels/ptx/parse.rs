@@ -56,7 +56,6 @@ pub(super) enum Act {
 
 /// A module of one kernel.
 pub(super) struct Module {
-    pub name: String,
     pub threads: usize,
     pub argument_bytes: u64,
     /// Bits of each register.
@@ -138,7 +137,6 @@ impl Module {
         let own = body[declared..].iter().filter(|line| !line.ends_with(':'));
         let acts = own.map(|line| reading.act(line)).collect();
         Module {
-            name: between(lines[entry], ".visible .entry ", "(").to_owned(),
             threads: threads as usize,
             argument_bytes: argument_bytes.expect("bytes of arguments"),
             widths: reading.widths,

@@ -1,5 +1,5 @@
-//! Reductions printed as PTX: the bits of the reducers of this crate, for many lengths, along memory and across
-//! it, of fused formulas, in several accumulators.
+//! Reductions printed as PTX: the bits of the reducers of this crate, for many lengths, along memory and
+//! across it, of fused formulas, in several accumulators.
 
 use zerostride_code::print::ptx::{Argument, LeavesLoop, LevelLoop, Reduction as Printed, leaves, level};
 use zerostride_code::{Binary, Builder, Code, Type, Value};
@@ -129,7 +129,8 @@ fn reduce(codes: &Codes, mut loops: LeavesLoop, is_across: bool, memory: &mut Me
     from.into_iter().zip(stored(1)).map(read).collect()
 }
 
-/// The bits of each part of each result of the reducer of this crate. The elements of a result are contiguous.
+/// The bits of each part of each result of the reducer of this crate. The elements of a result are
+/// contiguous.
 fn wanted(op: Reduction, dtype: DType, elements: &[u8], [columns, rows]: [usize; 2]) -> Vec<Vec<u64>> {
     let reducer = Reducer::new(op, dtype, dtype, rows, 0.0);
     assert_eq!(Reducer::takes(op, dtype, dtype, rows), dtype);
@@ -284,7 +285,7 @@ fn fused_sums_over_any_dimensions_have_the_bits_of_the_tree() {
     let sum = step.binary(Binary::Add, held, term);
     let codes = Codes { step: step.finish(&[sum]), ..Codes::new(Reduction::Sum, DType::F32, Type::F32) };
     let random = &mut Random(12);
-    let mut number = |random: &mut Random| u64::from(((random.bits() >> 40) as f32 / 1e6 - 8.0).to_bits());
+    let number = |random: &mut Random| u64::from(((random.bits() >> 40) as f32 / 1e6 - 8.0).to_bits());
     for sizes in [[3, 5, 4, 300], [1, 7, 11, 12], [2, 3, 130, 1], [4, 2, 33, 40], [1, 1, 3, 5000]] {
         for order in [[0, 1, 2, 3], [2, 3, 0, 1], [1, 3, 0, 2], [3, 2, 1, 0], [0, 2, 1, 3]] {
             let mut memory = Memory::default();
