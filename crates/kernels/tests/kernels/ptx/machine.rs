@@ -1,6 +1,12 @@
 //! Owns the running of a module, thread by thread: memory whose ends are known, blocks with shared memory and
 //! barriers. It does not know who printed it.
 
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use zerostride_code::Type;
+
 use super::parse::{Act, Module, Source, Space, TABLES};
 
 /// Bits of registers and memory that were never written.
@@ -9,26 +15,46 @@ const POISON: u64 = 0xa5a5_a5a5_a5a5_a5a5;
 /// Instructions after which a thread is taken to be in an endless loop.
 const MAX_STEPS: u64 = 1 << 24;
 
+/// The upper half of the addresses of the first piece. No number that is an argument has it, but by chance.
+const FIRST: u64 = 0x5a5a_0000;
+
 /// Memory in pieces, of which each begins at an address of its own. Nothing lies beside a piece.
-#[derive(Clone, Default, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(super) struct Memory {
-    pieces: Vec<(u64, Vec<u8>)>,
+    /// What is computed in it.
+    pub label: String,
+    /// Whether elements have either sign where a NaN decides.
+    pub signs_are_open: bool,
+    pieces: Vec<Piece>,
+}
+
+/// Elements of a type.
+#[derive(Clone, PartialEq)]
+struct Piece {
+    ty: Type,
+    start: u64,
+    bytes: Vec<u8>,
 }
 
 impl Memory {
+    pub(super) fn new(label: String) -> Memory {
+        Memory { label, signs_are_open: false, pieces: Vec::new() }
+    }
+
     /// The address of a piece of so many bytes, which is as much behind an aligned one as is asked for.
-    pub(super) fn add(&mut self, bytes: usize, behind: u64) -> u64 {
-        let address = ((self.pieces.len() as u64 + 1) << 32) + behind;
-        self.pieces.push((address, POISON.to_le_bytes().into_iter().cycle().take(bytes).collect()));
-        address
+    pub(super) fn add(&mut self, ty: Type, bytes: usize, behind: u64) -> u64 {
+        let start = ((FIRST + self.pieces.len() as u64) << 32) + behind;
+        let bytes = POISON.to_le_bytes().into_iter().cycle().take(bytes).collect();
+        self.pieces.push(Piece { ty, start, bytes });
+        start
     }
 
     fn bytes(&mut self, address: u64, count: u64) -> &mut [u8] {
-        let nth = ((address >> 32) as usize).wrapping_sub(1);
-        let piece = self.pieces.get_mut(nth);
-        let place = piece.and_then(|(start, bytes)| {
-            let from = address.checked_sub(*start)? as usize;
-            bytes.get_mut(from..from + count as usize)
+        let nth = (address >> 32).checked_sub(FIRST);
+        let piece = nth.and_then(|nth| self.pieces.get_mut(nth as usize));
+        let place = piece.and_then(|piece| {
+            let from = address.checked_sub(piece.start)? as usize;
+            piece.bytes.get_mut(from..from + count as usize)
         });
         place.unwrap_or_else(|| panic!("nothing is at {address:#x}"))
     }
@@ -162,8 +188,42 @@ fn mask(bytes: u64) -> u64 {
     u64::MAX >> (64 - 8 * bytes)
 }
 
-/// Runs all blocks of a launch.
-pub(super) fn launch(module: &Module, blocks: u32, arguments: &[u64], memory: &mut Memory) {
+/// Runs all blocks of a launch, and writes it as a file for `bench/gpu.py` if a folder is named for that, by
+/// `ZEROSTRIDE_PTX_LAUNCHES`.
+pub(super) fn launch(text: &str, blocks: u32, arguments: &[u64], memory: &mut Memory) {
+    let module = Module::parse(text);
+    let Some(folder) = std::env::var_os("ZEROSTRIDE_PTX_LAUNCHES") else {
+        return run(&module, blocks, arguments, memory);
+    };
+    let before = memory.clone();
+    run(&module, blocks, arguments, memory);
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("{:06}.launch", COUNT.fetch_add(1, Ordering::Relaxed));
+    let pieces: Vec<String> = memory
+        .pieces
+        .iter()
+        .map(|Piece { ty, start, bytes }| format!("[\"{start:x}\", {}, \"{ty}\"]", bytes.len()))
+        .collect();
+    let words: Vec<String> = arguments.iter().map(|word| format!("\"{word:x}\"")).collect();
+    let mut file = format!(
+        "{{\"label\": \"{}\", \"signs_open\": {}, \"entry\": \"{}\", \"blocks\": {blocks}, \"arguments\": [{}], \
+         \"pieces\": [{}], \"text\": {}}}\n{text}",
+        memory.label,
+        memory.signs_are_open,
+        module.name,
+        words.join(", "),
+        pieces.join(", "),
+        text.len()
+    )
+    .into_bytes();
+    [&before, memory]
+        .into_iter()
+        .flat_map(|memory| &memory.pieces)
+        .for_each(|piece| file.extend(&piece.bytes));
+    fs::write(Path::new(&folder).join(name), file).expect("the launch is written");
+}
+
+fn run(module: &Module, blocks: u32, arguments: &[u64], memory: &mut Memory) {
     assert_eq!(8 * arguments.len() as u64, module.argument_bytes, "bytes of arguments");
     let mut threads: Vec<Thread> = (0..module.threads)
         .map(|number| Thread { number, block: 0, registers: Vec::new(), place: 0 })

@@ -16,7 +16,6 @@ use zerostride_ops::{DType, Op};
 use super::codes::{element_bytes, is_nan};
 use super::record::{self, What};
 use machine::{Memory, launch};
-use parse::Module;
 
 /// Functions of which C leaves the sign of some results open where a part of the argument is NaN. Ours have
 /// it from the NaN, which may lose its own where it is widened to `f64`.
@@ -43,10 +42,11 @@ fn stored_results(code: &Code) -> Vec<Type> {
 /// Holds a code's kernel to the interpreter, on rows of elements of its inputs. Its operands begin so many
 /// elements behind an aligned address: without any, a thread computes four elements.
 fn assert_rows(code: &Code, rows: &[Vec<u64>], behind: u64, sign: Sign, label: &dyn Fn() -> String) {
-    let mut memory = Memory::default();
+    let mut memory = Memory::new(label());
+    memory.signs_are_open = sign == Sign::OpenForNan;
     let mut add = |ty: Type| {
         let own = element_bytes(ty) as u64;
-        let address = memory.add(rows.len() * own as usize, behind * own);
+        let address = memory.add(ty, rows.len() * own as usize, behind * own);
         (address, Argument::Elements { address, strides: vec![own as i64] })
     };
     let inputs: Vec<(u64, Argument)> = code.inputs().iter().map(|&ty| add(ty)).collect();
@@ -62,7 +62,7 @@ fn assert_rows(code: &Code, rows: &[Vec<u64>], behind: u64, sign: Sign, label: &
     let form = loops.form(code).expect("a loop that can be printed");
     assert_eq!(form.is_wide, behind == 0 && rows.len().is_multiple_of(4));
     let kernel = map(code, &form).expect("a loop that can be printed");
-    launch(&Module::parse(&kernel.text), loops.blocks(&form), &loops.arguments(&form), &mut memory);
+    launch(&kernel.text, loops.blocks(&form), &loops.arguments(&form), &mut memory);
     for (place, row) in rows.iter().enumerate() {
         let wanted = code.run(row);
         for ((&(address, _), ty), wanted) in results.iter().zip(stored_results(code)).zip(wanted) {

@@ -56,6 +56,7 @@ pub(super) enum Act {
 
 /// A module of one kernel.
 pub(super) struct Module {
+    pub name: String,
     pub threads: usize,
     pub argument_bytes: u64,
     /// Bits of each register.
@@ -67,7 +68,7 @@ pub(super) struct Module {
 }
 
 /// The address of the tables.
-pub(super) const TABLES: u64 = 0x7f00_0000_0000;
+pub(super) const TABLES: u64 = 0x7f00_0000 << 32;
 
 #[derive(Default)]
 struct Reading {
@@ -137,6 +138,7 @@ impl Module {
         let own = body[declared..].iter().filter(|line| !line.ends_with(':'));
         let acts = own.map(|line| reading.act(line)).collect();
         Module {
+            name: between(lines[entry], ".visible .entry ", "(").to_owned(),
             threads: threads as usize,
             argument_bytes: argument_bytes.expect("bytes of arguments"),
             widths: reading.widths,

@@ -10,7 +10,6 @@ use super::super::chains::aligned;
 use super::super::codes::{Random, element_bytes};
 use super::are_same;
 use super::machine::{Memory, launch};
-use super::parse::Module;
 
 /// A reduction as codes.
 struct Codes {
@@ -105,21 +104,21 @@ fn reduce(codes: &Codes, mut loops: LeavesLoop, is_across: bool, memory: &mut Me
     let stored = |left: u32| types(if left == 1 { &codes.ending } else { &codes.step });
     let places = |memory: &mut Memory, left: u32| -> Vec<u64> {
         let count = (results * left) as usize;
-        stored(left).into_iter().map(|ty| memory.add(count * element_bytes(ty), 0)).collect()
+        stored(left).into_iter().map(|ty| memory.add(ty, count * element_bytes(ty), 0)).collect()
     };
     loops.results = places(memory, left);
     let reduction = codes.printed(left == 1);
     let form = loops.form(&reduction).expect("a reduction that can be printed");
     assert_eq!(form.is_across, is_across, "{loops:?}");
     let kernel = leaves(&reduction, &form).expect("a reduction that can be printed");
-    launch(&Module::parse(&kernel.text), loops.blocks(&form), &loops.arguments(&form), memory);
+    launch(&kernel.text, loops.blocks(&form), &loops.arguments(&form), memory);
     let mut from = loops.results;
     while left > 1 {
         let mut next = LevelLoop { results, left, from, to: Vec::new() };
         left = next.left_after();
         next.to = places(memory, left);
         let kernel = level(&codes.printed(left == 1)).expect("a level that can be printed");
-        launch(&Module::parse(&kernel.text), next.blocks(), &next.arguments(), memory);
+        launch(&kernel.text, next.blocks(), &next.arguments(), memory);
         from = next.to;
     }
     let read = |(address, ty): (u64, Type)| {
@@ -188,9 +187,9 @@ fn check(op: Reduction, dtype: DType, [columns, rows]: [usize; 2], order: Order,
         bytes[150 * own * parts..][..own].copy_from_slice(&nan.to_le_bytes()[..own]);
     }
     let wanted = wanted(op, dtype, &bytes, [columns, rows]);
-    let mut memory = Memory::default();
+    let mut memory = Memory::new(format!("{op:?} of {rows} {dtype} {order:?}, {columns} results"));
     let item = dtype.item_size() as u64;
-    let address = memory.add(bytes.len(), 0);
+    let address = memory.add(stored, bytes.len(), 0);
     let strides = match order {
         Order::Along => [rows as u64 * item, item],
         Order::Across => [item, columns as u64 * item],
@@ -219,8 +218,7 @@ fn check(op: Reduction, dtype: DType, [columns, rows]: [usize; 2], order: Order,
     let codes = Codes::new(op, dtype, held);
     let found = reduce(&codes, loops, order == Order::Across, &mut memory);
     for (found, wanted) in found.iter().flatten().zip(wanted.iter().flatten()) {
-        let label = || format!("{op:?} of {rows} {dtype} {order:?}, {columns} results");
-        assert!(are_same(stored, *found, *wanted), "{}: {found:#x}, not {wanted:#x}", label());
+        assert!(are_same(stored, *found, *wanted), "{}: {found:#x}, not {wanted:#x}", memory.label);
     }
 }
 
@@ -288,14 +286,14 @@ fn fused_sums_over_any_dimensions_have_the_bits_of_the_tree() {
     let number = |random: &mut Random| u64::from(((random.bits() >> 40) as f32 / 1e6 - 8.0).to_bits());
     for sizes in [[3, 5, 4, 300], [1, 7, 11, 12], [2, 3, 130, 1], [4, 2, 33, 40], [1, 1, 3, 5000]] {
         for order in [[0, 1, 2, 3], [2, 3, 0, 1], [1, 3, 0, 2], [3, 2, 1, 0], [0, 2, 1, 3]] {
-            let mut memory = Memory::default();
+            let mut memory = Memory::new(format!("fused sum of {sizes:?} in order {order:?}"));
             let mut strides = vec![0i64; 4];
             let mut step = 4;
             for dim in order.into_iter().rev() {
                 strides[dim] = step;
                 step *= sizes[dim];
             }
-            let [x, y] = [step, 4 * sizes[3]].map(|bytes| memory.add(bytes as usize, 0));
+            let [x, y] = [step, 4 * sizes[3]].map(|bytes| memory.add(Type::F32, bytes as usize, 0));
             (0..step as u64 / 4).for_each(|nth| memory.write(x + 4 * nth, 4, number(random)));
             (0..sizes[3] as u64).for_each(|nth| memory.write(y + 4 * nth, 4, number(random)));
             let scale = number(random);
@@ -337,8 +335,8 @@ fn fused_sums_over_any_dimensions_have_the_bits_of_the_tree() {
 #[test]
 fn a_reduction_of_nothing_is_the_empty_accumulator() {
     let codes = Codes::new(Reduction::Amax, DType::F32, Type::F32);
-    let mut memory = Memory::default();
-    let operands = vec![Argument::Elements { address: memory.add(0, 0), strides: vec![0, 4] }];
+    let mut memory = Memory::new("reduction of nothing".to_owned());
+    let operands = vec![Argument::Elements { address: memory.add(Type::F32, 0, 0), strides: vec![0, 4] }];
     let loops = LeavesLoop {
         kept: vec![20],
         reduced: vec![0],
