@@ -1,7 +1,7 @@
-//! Rows printed for processors. What each printer does by itself is in a folder of its name: it chooses
-//! instructions, which become steps, and writes the function around them. What they share is here: the order
-//! of steps (`order.rs`), the registers of their values (`registers.rs`), and the bodies of the loop
-//! (`bodies.rs`).
+//! Rows printed for processors, and loops for GPUs ([`ptx`], which has nothing of what follows). What each
+//! printer does by itself is in a folder of its name: it chooses instructions, which become steps, and writes
+//! the function around them. What they share is here: the order of steps (`order.rs`), the registers of their
+//! values (`registers.rs`), and the bodies of the loop (`bodies.rs`).
 //!
 //! A printed function has three arguments: an array, a count of elements, and one of rows. The array has the
 //! addresses of the first elements of the inputs and then of the results, followed by the distances in bytes
@@ -15,6 +15,7 @@
 pub mod aarch64;
 mod bodies;
 mod order;
+pub mod ptx;
 mod readers;
 mod registers;
 mod steps;
@@ -36,6 +37,12 @@ pub enum Unprintable {
     Stack,
     /// Its instructions take more bytes than jumps of aarch64 reach.
     Length,
+    /// Its operands have more dimensions than the arguments of a GPU's kernel.
+    Arguments,
+    /// Its tables or accumulators are more than the shared memory of a GPU's block.
+    Shared,
+    /// It has more elements than a launch numbers.
+    Elements,
 }
 
 impl fmt::Display for Unprintable {
@@ -47,6 +54,9 @@ impl fmt::Display for Unprintable {
             }
             Unprintable::Stack => "the values of the code need more than 64 KiB of stack",
             Unprintable::Length => "the instructions of the code take more than a mebibyte",
+            Unprintable::Arguments => "the sizes and strides of the operands take more than 4096 bytes",
+            Unprintable::Shared => "tables and accumulators take more than 48 KiB of shared memory",
+            Unprintable::Elements => "a launch has fewer than 2^31 elements",
         })
     }
 }

@@ -160,8 +160,8 @@ pub fn record(code: &mut Builder, op: Op, compute: DType, operands: &[Recorded])
     }
 }
 
-/// Appends the quotient of a float by a number, which is one for all rows; `None` in other dtypes than f32 and
-/// f64.
+/// Appends the quotient of a float by a number, which is one for all rows; `None` in other dtypes than f32
+/// and f64.
 ///
 /// ```
 /// use zerostride_code::{Builder, Type};

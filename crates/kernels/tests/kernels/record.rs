@@ -43,22 +43,10 @@ fn words(bytes: &[u8], size: usize) -> Vec<u64> {
     bytes.chunks(size).map(word).collect()
 }
 
-/// Rows as a code reads them: one number for each part.
-#[cfg(has_code)]
-fn numbers(dtypes: &[DType], rows: &Rows) -> Vec<Vec<u64>> {
-    let part = |dtype: DType| stored_type(dtype).bits() as usize / 8;
-    let row = |row: &Vec<Vec<u8>>| {
-        dtypes.iter().zip(row).flat_map(|(&dtype, bytes)| words(bytes, part(dtype))).collect()
-    };
-    rows.iter().map(row).collect()
-}
-
-/// What a code stores for the stored elements of one row.
-fn run(code: &Code, operands: &[(DType, Vec<u8>)], result: DType) -> Vec<u8> {
-    let part = |dtype: DType| stored_type(dtype).bits() as usize / 8;
-    let inputs: Vec<u64> = operands.iter().flat_map(|(dtype, bytes)| words(bytes, part(*dtype))).collect();
-    let results = code.run(&inputs);
-    results.iter().flat_map(|bits| bits.to_le_bytes()[..part(result)].to_vec()).collect()
+/// What a code stores for the numbers of one row.
+fn run(code: &Code, numbers: &[u64], result: DType) -> Vec<u8> {
+    let part = stored_type(result).bits() as usize / 8;
+    code.run(numbers).iter().flat_map(|bits| bits.to_le_bytes()[..part].to_vec()).collect()
 }
 
 /// Rows of numbers at which functions change their way and of any bits; no integer is divided by zero.
@@ -101,37 +89,69 @@ fn ends(dtype: DType, arity: usize) -> Rows {
         .collect()
 }
 
-#[test]
-fn every_recording_has_the_bits_of_its_kernel() {
+/// The recorded code of an operation or conversion, with rows of elements of its operands.
+pub(super) struct Recording {
+    pub what: What,
+    pub operands: Vec<DType>,
+    pub result: DType,
+    pub code: Code,
+    pub rows: Rows,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum What {
+    Operation(Op, DType),
+    Conversion,
+}
+
+impl Recording {
+    pub(super) fn name(&self) -> String {
+        match self.what {
+            What::Operation(op, compute) => format!("{op:?} {compute}"),
+            What::Conversion => format!("{} to {}", self.operands[0], self.result),
+        }
+    }
+
+    /// The rows as the code reads them: one number for each part.
+    pub(super) fn numbers(&self) -> Vec<Vec<u64>> {
+        self.rows.iter().map(|row| self.of_parts(row)).collect()
+    }
+
+    fn of_parts(&self, row: &[Vec<u8>]) -> Vec<u64> {
+        let part = |dtype: DType| stored_type(dtype).bits() as usize / 8;
+        self.operands.iter().zip(row).flat_map(|(&dtype, bytes)| words(bytes, part(dtype))).collect()
+    }
+
+    /// Holds the code, and the machine code that is printed of it, to the elements of a kernel.
+    fn assert_kernel(&self, want: &[u8]) {
+        for (row, want) in self.rows.iter().zip(want.chunks(self.result.item_size())) {
+            let got = run(&self.code, &self.of_parts(row), self.result);
+            assert_same(&got, want, self.result, || format!("{} of {row:?}", self.name()));
+        }
+        #[cfg(has_code)]
+        super::printed::assert_printed(&self.code, &self.numbers(), || self.name());
+    }
+}
+
+/// Each operation in each dtype that it computes in. Returns those that have no code.
+pub(super) fn each_operation(mut each: impl FnMut(Recording)) -> Vec<(Op, DType)> {
     let mut random = Random(6);
-    let (mut recorded, mut missing) = (0, Vec::new());
+    let mut missing = Vec::new();
     for &op in Op::ALL.iter().filter(|op| op.info().class.is_elementwise()) {
         for compute in REAL.into_iter().chain(COMPLEX) {
-            let Some((dtypes, result)) = signature(op, compute) else { continue };
+            let Some((operands, result)) = signature(op, compute) else { continue };
             let mut code = Builder::new();
-            let operands: Vec<Recorded> = dtypes.iter().map(|&dtype| input(&mut code, dtype)).collect();
-            let Some(element) = record(&mut code, op, compute, &operands) else {
+            let inputs: Vec<Recorded> = operands.iter().map(|&dtype| input(&mut code, dtype)).collect();
+            let Some(element) = record(&mut code, op, compute, &inputs) else {
                 missing.push((op, compute));
                 continue;
             };
-            recorded += 1;
             let code = finished(code, result, element);
-            let rows = rows(op, &dtypes, &mut random);
-            let want = mapped(op, compute, result, &rows);
-            for (row, want) in rows.iter().zip(want.chunks(result.item_size())) {
-                let operands: Vec<(DType, Vec<u8>)> = dtypes.iter().copied().zip(row.clone()).collect();
-                let got = run(&code, &operands, result);
-                assert_same(&got, want, result, || format!("{op:?} {compute} of {row:?}"));
-            }
-            #[cfg(has_code)]
-            super::printed::assert_printed(&code, &numbers(&dtypes, &rows), || format!("{op:?} {compute}"));
+            let rows = rows(op, &operands, &mut random);
+            each(Recording { what: What::Operation(op, compute), operands, result, code, rows });
         }
     }
-    let integers = || REAL.into_iter().filter(|dtype| dtype.category() == Category::Int);
-    let loops: Vec<(Op, DType)> =
-        LOOPS.iter().flat_map(|&op| integers().map(move |dtype| (op, dtype))).collect();
-    assert_eq!(missing, loops);
-    assert_eq!(recorded, 937, "rows that are recorded");
+    missing
 }
 
 /// The numbers beside which quotients are no longer found without a division, and those within.
@@ -150,20 +170,13 @@ fn a_quotient_by_one_number_is_that_of_a_division() {
             }
         }
         let want = mapped(Op::Div, compute, compute, &rows);
-        for (row, want) in rows.iter().zip(want.chunks(compute.item_size())) {
-            let operands: Vec<(DType, Vec<u8>)> = row.iter().map(|bytes| (compute, bytes.clone())).collect();
-            let got = run(&code, &operands, compute);
-            assert_same(&got, want, compute, || format!("{compute} quotient of {row:?}"));
-        }
-        #[cfg(has_code)]
-        super::printed::assert_printed(&code, &numbers(&[compute; 2], &rows), || {
-            format!("quotient of {compute}")
-        });
+        let what = What::Operation(Op::Div, compute);
+        Recording { what, operands: vec![compute; 2], result: compute, code, rows }.assert_kernel(&want);
     }
 }
 
-#[test]
-fn every_recorded_conversion_has_the_bits_of_its_kernel() {
+/// The conversion from each dtype to each.
+pub(super) fn each_conversion(mut each: impl FnMut(Recording)) {
     const BOUNDS: [f64; 12] = [
         0.5,
         1.5,
@@ -187,24 +200,39 @@ fn every_recorded_conversion_has_the_bits_of_its_kernel() {
             store_scalar(Scalar::Float(bound), from, &mut bytes);
             elements.extend(bytes);
         }
+        let rows: Rows = elements.chunks(from.item_size()).map(|bytes| vec![bytes.to_vec()]).collect();
         for &to in &all {
             let mut code = Builder::new();
             let element = input(&mut code, from);
             let element = record_cast(&mut code, from, to, element);
             let code = finished(code, to, element);
-            let want = converted(&elements, from, to);
-            for (element, want) in elements.chunks(from.item_size()).zip(want.chunks(to.item_size())) {
-                let got = run(&code, &[(from, element.to_vec())], to);
-                assert_same(&got, want, to, || format!("{from} {element:?} to {to}"));
-            }
-            #[cfg(has_code)]
-            {
-                let rows: Rows =
-                    elements.chunks(from.item_size()).map(|bytes| vec![bytes.to_vec()]).collect();
-                super::printed::assert_printed(&code, &numbers(&[from], &rows), || format!("{from} to {to}"));
-            }
+            let rows = rows.clone();
+            each(Recording { what: What::Conversion, operands: vec![from], result: to, code, rows });
         }
     }
+}
+
+#[test]
+fn every_recording_has_the_bits_of_its_kernel() {
+    let mut recorded = 0;
+    let missing = each_operation(|recording| {
+        let What::Operation(op, compute) = recording.what else { return };
+        recorded += 1;
+        recording.assert_kernel(&mapped(op, compute, recording.result, &recording.rows));
+    });
+    let integers = || REAL.into_iter().filter(|dtype| dtype.category() == Category::Int);
+    let loops: Vec<(Op, DType)> =
+        LOOPS.iter().flat_map(|&op| integers().map(move |dtype| (op, dtype))).collect();
+    assert_eq!(missing, loops);
+    assert_eq!(recorded, 937, "rows that are recorded");
+}
+
+#[test]
+fn every_recorded_conversion_has_the_bits_of_its_kernel() {
+    each_conversion(|recording| {
+        let elements: Vec<u8> = recording.rows.iter().flatten().flatten().copied().collect();
+        recording.assert_kernel(&converted(&elements, recording.operands[0], recording.result));
+    });
 }
 
 #[test]

@@ -437,7 +437,7 @@ impl Writer<'_> {
         for (operand, (input, _)) in vectors {
             let bytes = input.bits() / 8;
             for ahead in (0..copies * self.steps.lanes * bytes).step_by(CACHE_LINE_BYTES) {
-                let (base, offset) = (self.pointer(operand), row.prefetch_bytes + ahead as u32);
+                let (base, offset) = (self.pointer(operand), row.prefetch_bytes + ahead);
                 let memory = Operand::Memory { base, index: INDEX, scale: bytes, offset };
                 self.assembler.put(Encoding::Prefetcht0_m8, &[memory]);
             }

@@ -73,8 +73,8 @@ pub(in crate::exec) struct ProgramCode {
 
 impl ProgramCode {
     /// The program, unless it has what no code has: complex numbers in memory, and integers divided by what
-    /// may be zero, which is an error. Kernels compute a single operation on words of one or two bytes as fast
-    /// as memory, code on four bytes each.
+    /// may be zero, which is an error. Kernels compute a single operation on words of one or two bytes as
+    /// fast as memory, code on four bytes each.
     pub(super) fn new(program: &Program, kinds: &[LoadKind], end: End) -> Option<ProgramCode> {
         let is_by_number = |operands: &[Register]| match program.instructions[operands[1]] {
             Instruction::Splat(number) => {
@@ -134,8 +134,8 @@ impl ProgramCode {
         self
     }
 
-    /// Whether there is code for the program, which is printed now if it is worth that before so many elements
-    /// are computed.
+    /// Whether there is code for the program, which is printed now if it is worth that before so many
+    /// elements are computed.
     pub(super) fn is_printed_for(&self, elements: usize) -> bool {
         self.printed(1, elements, Write::Cached).is_some()
     }

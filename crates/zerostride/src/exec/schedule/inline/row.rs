@@ -21,8 +21,8 @@ pub(super) struct Row {
     kernel: MapKernel,
     /// The kernel on strided elements, if there is one.
     pub(super) strided: Option<StridedKernel>,
-    /// Elements from which on code is faster than the kernel, where that takes them one by one: functions, f16
-    /// and bf16.
+    /// Elements from which on code is faster than the kernel, where that takes them one by one: functions,
+    /// f16 and bf16.
     coded: Option<usize>,
     operands: usize,
     /// The operation as code, by the bits of the operands that are broadcast scalars.

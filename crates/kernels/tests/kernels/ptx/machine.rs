@@ -1,0 +1,248 @@
+//! Owns the running of a module, thread by thread: memory whose ends are known, blocks with shared memory and
+//! barriers. It does not know who printed it.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use zerostride_code::Type;
+
+use super::parse::{Act, Module, Source, Space, TABLES};
+
+/// Bits of registers and memory that were never written.
+const POISON: u64 = 0xa5a5_a5a5_a5a5_a5a5;
+
+/// Instructions after which a thread is taken to be in an endless loop.
+const MAX_STEPS: u64 = 1 << 24;
+
+/// The upper half of the addresses of the first piece. No number that is an argument has it, but by chance.
+const FIRST: u64 = 0x5a5a_0000;
+
+/// Memory in pieces, of which each begins at an address of its own. Nothing lies beside a piece.
+#[derive(Clone, PartialEq)]
+pub(super) struct Memory {
+    /// What is computed in it.
+    pub label: String,
+    /// Whether elements have either sign where a NaN decides.
+    pub signs_are_open: bool,
+    pieces: Vec<Piece>,
+}
+
+/// Elements of a type.
+#[derive(Clone, PartialEq)]
+struct Piece {
+    ty: Type,
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Memory {
+    pub(super) fn new(label: String) -> Memory {
+        Memory { label, signs_are_open: false, pieces: Vec::new() }
+    }
+
+    /// The address of a piece of so many bytes, which is as much behind an aligned one as is asked for.
+    pub(super) fn add(&mut self, ty: Type, bytes: usize, behind: u64) -> u64 {
+        let start = ((FIRST + self.pieces.len() as u64) << 32) + behind;
+        let bytes = POISON.to_le_bytes().into_iter().cycle().take(bytes).collect();
+        self.pieces.push(Piece { ty, start, bytes });
+        start
+    }
+
+    fn bytes(&mut self, address: u64, count: u64) -> &mut [u8] {
+        let nth = (address >> 32).checked_sub(FIRST);
+        let piece = nth.and_then(|nth| self.pieces.get_mut(nth as usize));
+        let place = piece.and_then(|piece| {
+            let from = address.checked_sub(piece.start)? as usize;
+            piece.bytes.get_mut(from..from + count as usize)
+        });
+        place.unwrap_or_else(|| panic!("nothing is at {address:#x}"))
+    }
+
+    pub(super) fn read(&mut self, address: u64, count: u64) -> u64 {
+        let mut bits = [0; 8];
+        bits[..count as usize].copy_from_slice(self.bytes(address, count));
+        u64::from_le_bytes(bits)
+    }
+
+    pub(super) fn write(&mut self, address: u64, count: u64, bits: u64) {
+        self.bytes(address, count).copy_from_slice(&bits.to_le_bytes()[..count as usize]);
+    }
+}
+
+/// Shared memory of a block, and who used it since the last barrier.
+struct Shared {
+    words: Vec<u64>,
+    written: Vec<Option<usize>>,
+    read: Vec<Option<usize>>,
+}
+
+impl Shared {
+    fn new(bytes: u64) -> Shared {
+        let count = bytes as usize / 8;
+        Shared { words: vec![POISON; count], written: vec![None; count], read: vec![None; count] }
+    }
+
+    fn barrier(&mut self) {
+        self.written.fill(None);
+        self.read.fill(None);
+    }
+
+    /// What is at an address that begins a word.
+    fn read(&mut self, thread: usize, address: u64, bytes: u64) -> u64 {
+        assert!(address.is_multiple_of(8), "words of shared memory have 8 bytes");
+        let at = address as usize / 8;
+        assert!(self.written[at].is_none_or(|by| by == thread), "what another thread writes is read");
+        self.read[at] = Some(thread);
+        self.words[at] & mask(bytes)
+    }
+
+    fn write(&mut self, thread: usize, address: u64, bytes: u64, bits: u64) {
+        assert!(address.is_multiple_of(8), "words of shared memory have 8 bytes");
+        let at = address as usize / 8;
+        let are_own =
+            [self.written[at], self.read[at]].into_iter().all(|by| by.is_none_or(|by| by == thread));
+        assert!(are_own, "what another thread uses is written");
+        self.written[at] = Some(thread);
+        let kept = if bytes == 8 { 0 } else { POISON << (8 * bytes) };
+        self.words[at] = kept | bits & mask(bytes);
+    }
+}
+
+/// Why a thread stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    Barrier,
+    Return,
+}
+
+struct Thread {
+    number: usize,
+    block: u64,
+    registers: Vec<u64>,
+    place: usize,
+}
+
+impl Thread {
+    fn of(&self, source: Source) -> u64 {
+        match source {
+            Source::Register(register) => self.registers[register],
+            Source::Number(bits) => bits,
+            Source::Thread => self.number as u64,
+            Source::Block => self.block,
+        }
+    }
+
+    /// An address, which is a multiple of the bytes that are accessed.
+    fn address(&self, first: Source, offset: u64, bytes: u64) -> u64 {
+        let address = self.of(first).wrapping_add(offset);
+        assert!(address.is_multiple_of(bytes), "{address:#x} is not aligned to {bytes} bytes");
+        address
+    }
+
+    /// Runs until the thread stops.
+    fn run(&mut self, module: &Module, arguments: &[u64], memory: &mut Memory, shared: &mut Shared) -> Stop {
+        for _ in 0..MAX_STEPS {
+            let act = &module.acts[self.place];
+            self.place += 1;
+            match act {
+                &Act::Pure { run, bits, to, from: [a, b, c] } => {
+                    self.registers[to] = run(self.of(a), self.of(b), self.of(c)) & (u64::MAX >> (64 - bits));
+                }
+                Act::Load { space, bytes, to, address, offset } => {
+                    let first = self.address(*address, *offset, bytes * to.len() as u64);
+                    for (at, &to) in (first..).step_by(*bytes as usize).zip(to) {
+                        self.registers[to] = match space {
+                            Space::Argument => (arguments[at as usize / 8] >> (8 * (at % 8))) & mask(*bytes),
+                            Space::Global if at >= TABLES => module.tables[(at - TABLES) as usize / 8],
+                            Space::Global => memory.read(at, *bytes),
+                            Space::Shared => shared.read(self.number, at, *bytes),
+                        };
+                    }
+                }
+                Act::Store { space, bytes, from, address, offset } => {
+                    let first = self.address(*address, *offset, bytes * from.len() as u64);
+                    for (at, &from) in (first..).step_by(*bytes as usize).zip(from) {
+                        let bits = self.registers[from];
+                        match space {
+                            Space::Argument => unreachable!("arguments are only read"),
+                            Space::Global => memory.write(at, *bytes, bits),
+                            Space::Shared => shared.write(self.number, at, *bytes, bits),
+                        }
+                    }
+                }
+                &Act::Jump { to, predicate } => {
+                    if predicate.is_none_or(|(register, holds)| (self.registers[register] != 0) == holds) {
+                        self.place = to;
+                    }
+                }
+                Act::Barrier => return Stop::Barrier,
+                Act::Return => return Stop::Return,
+            }
+        }
+        panic!("a thread does not end");
+    }
+}
+
+fn mask(bytes: u64) -> u64 {
+    u64::MAX >> (64 - 8 * bytes)
+}
+
+/// Runs all blocks of a launch, and writes it as a file for `bench/gpu.py` if a folder is named for that, by
+/// `ZEROSTRIDE_PTX_LAUNCHES`.
+pub(super) fn launch(text: &str, blocks: u32, arguments: &[u64], memory: &mut Memory) {
+    let module = Module::parse(text);
+    let Some(folder) = std::env::var_os("ZEROSTRIDE_PTX_LAUNCHES") else {
+        return run(&module, blocks, arguments, memory);
+    };
+    let before = memory.clone();
+    run(&module, blocks, arguments, memory);
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("{:06}.launch", COUNT.fetch_add(1, Ordering::Relaxed));
+    let pieces: Vec<String> = memory
+        .pieces
+        .iter()
+        .map(|Piece { ty, start, bytes }| format!("[\"{start:x}\", {}, \"{ty}\"]", bytes.len()))
+        .collect();
+    let words: Vec<String> = arguments.iter().map(|word| format!("\"{word:x}\"")).collect();
+    let mut file = format!(
+        "{{\"label\": \"{}\", \"signs_open\": {}, \"entry\": \"{}\", \"blocks\": {blocks}, \"arguments\": [{}], \
+         \"pieces\": [{}], \"text\": {}}}\n{text}",
+        memory.label,
+        memory.signs_are_open,
+        module.name,
+        words.join(", "),
+        pieces.join(", "),
+        text.len()
+    )
+    .into_bytes();
+    [&before, memory]
+        .into_iter()
+        .flat_map(|memory| &memory.pieces)
+        .for_each(|piece| file.extend(&piece.bytes));
+    fs::write(Path::new(&folder).join(name), file).expect("the launch is written");
+}
+
+fn run(module: &Module, blocks: u32, arguments: &[u64], memory: &mut Memory) {
+    assert_eq!(8 * arguments.len() as u64, module.argument_bytes, "bytes of arguments");
+    let mut threads: Vec<Thread> = (0..module.threads)
+        .map(|number| Thread { number, block: 0, registers: Vec::new(), place: 0 })
+        .collect();
+    for block in 0..blocks {
+        let mut shared = Shared::new(module.shared_bytes);
+        for thread in &mut threads {
+            (thread.block, thread.place) = (block.into(), 0);
+            thread.registers.clear();
+            thread.registers.extend(module.widths.iter().map(|bits| POISON & (u64::MAX >> (64 - bits))));
+        }
+        loop {
+            let mut run = |thread: &mut Thread| thread.run(module, arguments, memory, &mut shared);
+            let stops: Vec<Stop> = threads.iter_mut().map(&mut run).collect();
+            assert!(stops.iter().all(|&stop| stop == stops[0]), "a thread ends while others wait for it");
+            if stops[0] == Stop::Return {
+                break;
+            }
+            shared.barrier();
+        }
+    }
+}
