@@ -57,7 +57,6 @@ if __name__ == "__main__":
     fit_ratio("SINH", in_square(ratio(mp.sinh)), mpf("1e-30"), HALF**2, 3)
     fit_ratio("COSH", in_square(mp.cosh), 0, HALF**2, 3)
     fit_ratio("ATAN", in_square(ratio(mp.atan)), mpf("1e-30"), 1, 11)
-    fit_ratio("ASIN", in_square(ratio(mp.asin)), mpf("1e-30"), mpf("0.25"), 8)
     fit("LGAMMA", lgamma_factor, lambda v: 1 / lgamma_factor(v), mpf("-0.5"), mpf("0.5"), 11)
     # lgamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + STIRLING(1/x^2) / x for x >= 8.
     fit("STIRLING", stirling, lambda z: mp.sqrt(z) / mp.loggamma(1 / mp.sqrt(z)), mpf("1e-6"), mpf(1) / 64, 2)

@@ -1,14 +1,14 @@
 //! Owns the inverse trigonometric functions `asin`, `acos`, `atan`, `atan2`, and the two conversions of
 //! angles.
 //!
-//! All are computed in `f64` with the leading terms as double words, or in shorter forms for `f32`, and
+//! All are computed in `f64` with the leading terms as double words, and those of `f32` in shorter forms, and
 //! rounded once. The constants come from `coefficients/trig_special.py`.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
 use super::dw::{Dw, fast_two_sum, two_sum};
 use super::trig::PI;
-use super::{is_short, poly, short};
+use super::{is_short, poly, short, single};
 use crate::lane::{Lane, rare};
 
 /// The low part of π/2.
@@ -83,10 +83,10 @@ impl<W: Lane<Elem = f64>> Arc<W> {
 /// asin x, NaN outside [-1, 1].
 #[inline(always)]
 pub(crate) fn asin<V: Lane>(x: V) -> V {
-    let x = x.widen();
     if is_short::<V>() {
-        return V::narrow(short::asin(x));
+        return single::asin(x);
     }
+    let x = x.widen();
     let arc = Arc::of(x.abs());
     let large = arc.from((FRAC_PI_2, HALF_PI_LOW), -2.0);
     V::narrow(Lane::select(arc.halved, large, arc.root + arc.rest).mul_sign(x))
@@ -95,10 +95,10 @@ pub(crate) fn asin<V: Lane>(x: V) -> V {
 /// acos x, NaN outside [-1, 1].
 #[inline(always)]
 pub(crate) fn acos<V: Lane>(x: V) -> V {
-    let x = x.widen();
     if is_short::<V>() {
-        return V::narrow(short::acos(x));
+        return single::acos(x);
     }
+    let x = x.widen();
     let arc = Arc::of(x.abs());
     let negative = x.is_negative();
     let quarter = (FRAC_PI_2, HALF_PI_LOW);
@@ -130,10 +130,10 @@ fn first_quadrant<W: Lane<Elem = f64>>(n: W, d: W) -> Dw<W> {
 /// atan x.
 #[inline(always)]
 pub(crate) fn atan<V: Lane>(x: V) -> V {
-    let x = x.widen();
     if is_short::<V>() {
-        return V::narrow(short::atan(x));
+        return single::atan(x);
     }
+    let x = x.widen();
     // Beyond 2^100 the angle is π/2 to the last bit.
     let angle = first_quadrant(x.abs().min(Lane::num(1.2676506002282294e30)), Lane::num(1.0));
     V::narrow(Lane::select(x.is_nan(), x, angle.hi.mul_sign(x)))

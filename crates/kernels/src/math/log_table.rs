@@ -6,7 +6,7 @@
 use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
 
 use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
-use super::poly;
+use super::{is_short, poly, short_poly};
 use crate::lane::{Element, Lane};
 
 /// Approximate reciprocals of the significands that share their first four bits after the point: exactly 1
@@ -113,6 +113,9 @@ const SHORT: [f64; 7] = [
     -0.16680291317839413,
     0.13272327304603163,
 ];
+
+/// (log(1 + f) - f) / f², to 2^-28.
+const NEAR_1: [f32; 4] = [-0.4999999, 0.33334517, -0.25024498, 0.1908786];
 
 /// The tables of an element type.
 pub(crate) trait Tables: Element {
@@ -221,7 +224,27 @@ pub(super) fn scaled<V: Lane>(x: Dw<V>, (hi, lo): (V::Elem, V::Elem)) -> Dw<V> {
 /// The logarithm of a positive finite number.
 #[inline(always)]
 pub(super) fn log<V: Lane<Elem: Tables>>(x: V, base: &Base<V::Elem>) -> V {
+    if is_short::<V>() {
+        return single_sum(reduced(x), V::num(0.0), base);
+    }
     sum(reduced(x), base).round()
+}
+
+/// The logarithm of 2^e · (1 + f + low) / r of `f32`, where `low` is far below the last place of `f`. Single
+/// words suffice: beside a logarithm of the tables, f is small, and its rounding error smaller.
+#[inline(always)]
+fn single_sum<V: Lane<Elem: Tables>>((e, place, f): (V, V::Bits, V), low: V, base: &Base<V::Elem>) -> V {
+    let large = e.mul_add(V::splat(base.log_2.0), V::lookup(&base.of_places.0, place));
+    let small = e.mul_add(V::splat(base.log_2.1), V::lookup(&base.of_places.1, place)) + low;
+    let (square, curvature) = (f * f, short_poly(f, &NEAR_1));
+    large
+        + match base.per_natural {
+            Some((hi, lo)) => {
+                let small = (square * curvature).mul_add(V::splat(hi), f.mul_add(V::splat(lo), small));
+                f.mul_add(V::splat(hi), small)
+            }
+            None => f + square.mul_add(curvature, small),
+        }
 }
 
 /// log(2^n · x) for a positive finite double word.
@@ -255,7 +278,14 @@ pub(super) fn log_from_1_to_2<V: Lane<Elem: Tables>>(x: Dw<V>) -> Dw<V> {
 /// log(1 + x) for finite `x` above -1.
 #[inline(always)]
 pub(super) fn log1p<V: Lane<Elem: Tables>>(x: V) -> V {
-    log_of_sum(two_sum(V::num(1.0), x), V::num(0.0)).round()
+    let sum = two_sum(V::num(1.0), x);
+    if !is_short::<V>() {
+        return log_of_sum(sum, V::num(0.0)).round();
+    }
+    let (e, place, f) = reduced(sum.hi);
+    // The exponent of a reciprocal is at least -126.
+    let low = sum.lo.scale(-V::num(126.0).min(e)) * V::lookup(&V::Elem::RECIPROCALS, place);
+    single_sum((e, place, f), low.mul_add(-f, low), &V::Elem::NATURAL)
 }
 
 /// The natural logarithm of a positive finite number, to 2^-39.

@@ -32,6 +32,7 @@ mod pow;
 mod power;
 mod root;
 mod short;
+mod single;
 #[cfg(test)]
 mod tests;
 mod trig;

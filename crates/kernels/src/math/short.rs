@@ -70,18 +70,6 @@ const ATAN: [f64; 12] = [
     0.004850568575931944,
     -0.0006846785351600582,
 ];
-/// asin x = x · ASIN(x²) for |x| <= 1/2.
-const ASIN: [f64; 9] = [
-    1.0000000000009124,
-    0.1666666660873229,
-    0.07500006042393216,
-    0.044640439764947394,
-    0.03043009819766641,
-    0.021838737860483664,
-    0.02076218193882017,
-    0.001715585012210244,
-    0.03315849463816746,
-];
 /// erfinv(x) / x as a polynomial in w - 3 for w = -log(1 - x²) to 6, and in √w - 13/4 for all others of
 /// `f32`.
 const ERFINV: [f64; 17] = [
@@ -229,16 +217,6 @@ fn first_quadrant<W: Lane<Elem = f64>>(n: W, d: W) -> W {
     W::select(n.gt(d), W::num(FRAC_PI_2) - angle, angle)
 }
 
-/// atan x.
-#[inline(always)]
-pub(super) fn atan<W: Lane<Elem = f64>>(x: W) -> W {
-    // With the operands in this order NaN stays.
-    let (size, one) = (x.abs(), W::num(1.0));
-    let q = one.min(size) / one.max(size);
-    let angle = q * poly(q * q, &ATAN);
-    W::select(size.gt(one), W::num(FRAC_PI_2) - angle, angle).mul_sign(x)
-}
-
 /// The angle of the point (x, y), in [-π, π].
 #[inline(always)]
 pub(super) fn atan2<W: Lane<Elem = f64>>(y: W, x: W) -> W {
@@ -246,31 +224,6 @@ pub(super) fn atan2<W: Lane<Elem = f64>>(y: W, x: W) -> W {
     let infinite = W::num(2f64.powi(300));
     let angle = first_quadrant(y.abs().min(infinite), x.abs().min(infinite));
     W::select(x.is_negative(), W::num(PI) - angle, angle).mul_sign(y)
-}
-
-/// Whether the arc is measured from the end of the domain, and asin |x| or half its distance from π/2.
-#[inline(always)]
-fn arc<W: Lane<Elem = f64>>(x: W) -> (W::Mask, W) {
-    let size = x.abs();
-    let (half, halved) = (W::num(0.5), size.gt(W::num(0.5)));
-    let square = W::select(halved, half - half * size, size * size);
-    let root = W::select(halved, square.sqrt(), size);
-    (halved, root * poly(square, &ASIN))
-}
-
-/// asin x, NaN outside [-1, 1].
-#[inline(always)]
-pub(super) fn asin<W: Lane<Elem = f64>>(x: W) -> W {
-    let (halved, arc) = arc(x);
-    W::select(halved, W::num(FRAC_PI_2) - (arc + arc), arc).mul_sign(x)
-}
-
-/// acos x, NaN outside [-1, 1].
-#[inline(always)]
-pub(super) fn acos<W: Lane<Elem = f64>>(x: W) -> W {
-    let (halved, arc) = arc(x);
-    let far = W::select(x.is_negative(), W::num(PI) - (arc + arc), arc + arc);
-    W::select(halved, far, W::num(FRAC_PI_2) - arc.mul_sign(x))
 }
 
 /// erfc x for `x` from 0 to `TAIL_TO`, given its square.

@@ -1,9 +1,9 @@
 //! Owns sine, cosine, tangent and `sinc`, and the reduction of their arguments to an eighth of a turn: Cody
 //! and Waite's with three words of π/2, and Payne and Hanek's for huge arguments.
 //!
-//! Sine and cosine of an `f32` are computed in its arithmetic, with a second word of the reduced argument;
-//! all others in `f64`, for `f32` with shorter polynomials, and rounded once. The constants come from
-//! `coefficients/trig_special.py`, those of `f32` from `coefficients/single.py`.
+//! Sine, cosine and tangent of an `f32` are computed in its arithmetic, with a second word of the reduced
+//! argument; all others in `f64`, for huge `f32` with shorter polynomials, and rounded once. The constants
+//! come from `coefficients/trig_special.py`, those of `f32` from `coefficients/single.py`.
 //!
 //! Source: Payne and Hanek, "Radian reduction for trigonometric functions", 1983.
 
@@ -45,6 +45,9 @@ const COS_SHORT: [f64; 4] =
 /// The same for the arithmetic of `f32`.
 const SIN_SHORTEST: [f32; 3] = [-0.16666655, 0.00833219, -0.00019518404];
 const COS_SHORTEST: [f32; 3] = [0.041666646, -0.0013887301, 2.4430668e-5];
+/// tan x = x + x³ · TAN(x²).
+const TAN_SHORTEST: [f32; 7] =
+    [0.3333335, 0.13332672, 0.054059435, 0.021282896, 0.010837199, 8.470915e-05, 0.0043798536];
 /// π/2 as three words of `f32`.
 const SHORT_HALF_PI: [f64; 3] = [1.5707963705062866, -4.371138828673793e-8, -1.7151245100058819e-15];
 /// From here on arguments of `f32` are reduced in `f64`.
@@ -215,30 +218,63 @@ fn sine<W: Lane<Elem = f64>>(angle: Angle<W>, short: bool) -> W {
     W::select(angle.is_odd(), cos, sin).mul_sign(Angle::<W>::sign(angle.quarters))
 }
 
-/// The sine of `x >= 0`, an `f32`, `further` quarter turns on.
+/// The angle `x` from 0 to `SHORT_TO`, an `f32`, as quarter turns in the last bits, and a remainder.
 #[inline(always)]
-fn short_sine<V: Lane>(x: V, further: u64) -> V {
+fn short_angle<V: Lane>(x: V) -> (V::Bits, Dw<V>) {
     let rounder = V::splat(V::Elem::ROUNDER);
     let rounded = x.mul_add(V::num(std::f64::consts::FRAC_2_PI), rounder);
     let k = rounded - rounder;
-    // Exact: the difference is a multiple of 2^-23 below 1, or of the last place of x.
+    // Exact: the difference is a multiple of 2^-24, or of the last place of x, as no product's last place is.
     let difference = k.mul_add(-V::num(SHORT_HALF_PI[0]), x);
     let product = two_prod(k, V::num(SHORT_HALF_PI[1]));
-    let Dw { hi: rest, lo } = two_sum(difference, -product.hi);
-    let low = k.mul_add(-V::num(SHORT_HALF_PI[2]), lo - product.lo);
+    let Dw { hi, lo } = fast_two_sum(difference, -product.hi);
+    (rounded.to_bits(), Dw { hi, lo: k.mul_add(-V::num(SHORT_HALF_PI[2]), lo - product.lo) })
+}
 
+/// Whether a number of quarter turns is odd.
+#[inline(always)]
+fn short_is_odd<V: Lane>(quarters: V::Bits) -> V::Mask {
+    V::from_bits(quarters << SHORT_SIGN).is_negative()
+}
+
+/// The sine of `x >= 0`, an `f32`, `further` quarter turns on.
+#[inline(always)]
+fn short_sine<V: Lane>(x: V, further: u64) -> V {
+    let (quarters, Dw { hi: rest, lo: low }) = short_angle(x);
     let (one, square) = (V::num(1.0), rest * rest);
     let half = square * V::num(0.5);
     let whole = one - half;
     let sin = rest + low.mul_add(whole, rest * square * short_poly(square, &SIN_SHORTEST));
     let lost = low.mul_add(-rest, (one - whole) - half);
     let cos = whole + (square * square).mul_add(short_poly(square, &COS_SHORTEST), lost);
-    let quarters = rounded.to_bits() + V::Bits::splat(further);
-    let odd = V::from_bits(quarters << SHORT_SIGN).is_negative();
-    let near = V::select(odd, cos, sin).mul_sign(V::from_bits(quarters << (SHORT_SIGN - 1)));
+    let quarters = quarters + V::Bits::splat(further);
+    let sign = V::from_bits(quarters << (SHORT_SIGN - 1));
+    let near = V::select(short_is_odd::<V>(quarters), cos, sin).mul_sign(sign);
     rare!(x.ge(V::num(SHORT_TO)), near, {
         let Angle { quarters, rest } = Angle::of(x.widen(), true);
         V::narrow(sine(Angle { quarters: quarters + Bits::splat(further), rest }, true))
+    })
+}
+
+/// The tangent of `x >= 0`, an `f32`.
+#[inline(always)]
+fn short_tangent<V: Lane>(x: V) -> V {
+    let (quarters, Dw { hi: rest, lo: low }) = short_angle(x);
+    let square = rest * rest;
+    // What the angle and its square miss, times the slopes near an eighth of a turn, where that counts.
+    let low = (low * V::num(1.5)).mul_add(square, low);
+    let low = (rest * V::num(0.6)).mul_add(rest.mul_add(rest, -square), low);
+    let cubic = (rest * square).mul_add(short_poly(square, &TAN_SHORTEST), low);
+    let tan = fast_two_sum(rest, cubic);
+    let quotient = -V::num(1.0) / tan.hi;
+    let missing = quotient.mul_add(tan.hi, V::num(1.0));
+    let far = quotient.mul_add(quotient.mul_add(tan.lo, missing), quotient);
+    let near = V::select(short_is_odd::<V>(quarters), far, tan.hi);
+    rare!(x.ge(V::num(SHORT_TO)), near, {
+        let angle = Angle::of(x.widen(), true);
+        let (sin, cos) = short_sin_cos(angle.rest.hi);
+        let odd = angle.is_odd();
+        V::narrow(Lane::select(odd, -cos, sin) / Lane::select(odd, sin, cos))
     })
 }
 
@@ -273,16 +309,14 @@ pub(super) fn sin_cos<W: Lane<Elem = f64>>(x: W) -> (W, W) {
 /// tan x.
 #[inline(always)]
 pub(crate) fn tan<V: Lane>(x: V) -> V {
+    if is_short::<V>() {
+        return short_tangent(x.abs()).mul_sign(x);
+    }
     let wide = x.widen();
-    let angle = Angle::of(wide.abs(), is_short::<V>());
+    let angle = Angle::of(wide.abs(), false);
     let odd = angle.is_odd();
-    let quotient = if is_short::<V>() {
-        let (sin, cos) = short_sin_cos(angle.rest.hi);
-        Lane::select(odd, -cos, sin) / Lane::select(odd, sin, cos)
-    } else {
-        let (sin, cos) = angle.sin_cos_of_rest();
-        Dw::select(odd, -cos, sin).div(Dw::select(odd, sin, cos)).hi
-    };
+    let (sin, cos) = angle.sin_cos_of_rest();
+    let quotient = Dw::select(odd, -cos, sin).div(Dw::select(odd, sin, cos)).hi;
     V::narrow(quotient.mul_sign(wide))
 }
 

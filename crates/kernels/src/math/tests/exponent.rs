@@ -1,6 +1,6 @@
 //! Holds `frexp` and `ldexp` to their definitions.
 
-use crate::math::{frexp, ldexp};
+use crate::math::{self, frexp, ldexp};
 
 #[test]
 fn significand_and_exponent_make_the_number_again() {
@@ -23,4 +23,14 @@ fn scaling_rounds_once_and_passes_the_range_of_powers() {
     assert!(ldexp(-1.0f64, -1075.0).is_sign_negative());
     assert_eq!(ldexp(3.0, 0.5), 18f64.sqrt());
     assert!(ldexp(0.0, f64::INFINITY).is_nan());
+}
+
+#[test]
+fn logarithms_of_powers_of_their_base_are_exact() {
+    for n in -126i16..=127 {
+        assert_eq!(math::log2(2f32.powi(n.into())), f32::from(n));
+    }
+    for n in 0i16..=10 {
+        assert_eq!(math::log10(10f32.powi(n.into())), f32::from(n));
+    }
 }
