@@ -1,6 +1,7 @@
 //! Owns `cargo xtask test`: every check in one command. It does not know what a check does.
 
 use std::process::Command;
+use std::time::Instant;
 
 use crate::{Outcome, docs, python, run as run_command, tidy, web};
 
@@ -32,14 +33,22 @@ pub(crate) fn run() -> Outcome {
         }
         run_command(&mut command)
     };
-    let mut outcomes = vec![("repository rules", tidy::run())];
-    outcomes.extend(CARGO.map(|(name, arguments)| (name, cargo(name, arguments))));
-    outcomes.push(("the Python package", python::test(false)));
-    outcomes.push(("the page", web::test()));
-    outcomes.push(("the site", docs::test()));
+    let timed = |name: &'static str, check: &dyn Fn() -> Outcome| {
+        let start = Instant::now();
+        let outcome = check();
+        (name, outcome, start.elapsed().as_secs())
+    };
+    let mut outcomes = vec![timed("repository rules", &tidy::run)];
+    outcomes.extend(CARGO.map(|(name, arguments)| timed(name, &|| cargo(name, arguments))));
+    outcomes.push(timed("the Python package", &|| python::test(false)));
+    outcomes.push(timed("the page", &web::test));
+    outcomes.push(timed("the site", &docs::test));
+    for (name, _, seconds) in &outcomes {
+        eprintln!("{seconds:>5} s  {name}");
+    }
     let failures: Vec<String> = outcomes
         .into_iter()
-        .filter_map(|(name, outcome)| outcome.err().map(|error| format!("{name}: {error}")))
+        .filter_map(|(name, outcome, _)| outcome.err().map(|error| format!("{name}: {error}")))
         .collect();
     if failures.is_empty() {
         eprintln!("\nall checks passed");
