@@ -87,6 +87,10 @@ fn assert_printed(code: &Code, rows: &[Vec<u64>], sign: Sign, label: &dyn Fn() -
 }
 
 #[test]
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    ignore = "pow of infinite complex numbers has the sign of a computed NaN"
+)]
 fn every_operation_printed_as_ptx_has_the_bits_of_its_code() {
     let (mut count, mut rows) = (0, 0);
     record::each_operation(|recording| {
