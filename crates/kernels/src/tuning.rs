@@ -2,8 +2,8 @@
 //! measured, which `ZEROSTRIDE_PROCESSOR` can force. No row changes a result. It does not know what is
 //! computed.
 //!
-//! Only `isa.rs` tells families apart; all other code asks a row here. `tests/kernels/processors.rs` and the
-//! engine's `fused/instruction_sets.rs` run every row on every machine.
+//! Only `isa.rs` tells families apart; all other code asks a row here. The engine's
+//! `fused/instruction_sets.rs` runs every row on every machine.
 
 use std::sync::OnceLock;
 

@@ -87,16 +87,17 @@ fn assert_printed(code: &Code, rows: &[Vec<u64>], sign: Sign, label: &dyn Fn() -
 }
 
 #[test]
-#[cfg_attr(
-    not(target_arch = "x86_64"),
-    ignore = "pow of infinite complex numbers has the sign of a computed NaN"
-)]
 fn every_operation_printed_as_ptx_has_the_bits_of_its_code() {
     let (mut count, mut rows) = (0, 0);
     record::each_operation(|recording| {
         (count, rows) = (count + 1, rows + recording.rows.len());
         let is_open = matches!(recording.what, What::Operation(op, DType::C64) if OPEN.contains(&op));
         let sign = if is_open { Sign::OpenForNan } else { Sign::Same };
+        // At infinities its sign is that of a computed NaN, which PTX shares with x86-64 alone (DESIGN.md).
+        let is_pow = matches!(recording.what, What::Operation(Op::Pow, DType::C64 | DType::C128));
+        if is_pow && cfg!(not(target_arch = "x86_64")) {
+            return;
+        }
         assert_printed(&recording.code, &recording.numbers(), sign, &|| recording.name());
     });
     eprintln!("{count} operations, {rows} rows of arguments");

@@ -419,8 +419,8 @@ impl<'a> Tiles<'a> {
     }
 
     /// Runs the program on some lines of `len` elements: of each load those that are read `in_place`, with
-    /// their stride, or else what `load` fills its tile with, line after line, or only
-    /// one where all are the same, and `line_at` says which. The elements of leaves enter accumulators, which
+    /// their stride, or else what `load` fills its tile with, line after line, or only one where all are the
+    /// same, and `line_at` says which. The elements of leaves enter accumulators, which
     /// are `empty` before, where there are some and code for it.
     pub(crate) fn run<'b>(
         &'b mut self,

@@ -17,14 +17,9 @@ use super::program::LoadKind;
 use crate::fork::{Guarded, Lock, OnceLock};
 use crate::plan::{Instruction, Program, Register};
 
-/// Elements that a program of simple operations computes by its stages before it is printed, which takes as
-/// long as some tens of thousands of them.
+/// Elements that a program computes by its stages before it is printed, which takes as long as some tens of
+/// thousands of them.
 const WORTH_ELEMENTS: usize = 1 << 16;
-
-/// How many elements of simple operations one of a division and one of a function are worth: stages have no
-/// instructions for what functions consist of.
-const DIVISION_ELEMENTS: usize = 4;
-const FUNCTION_ELEMENTS: usize = 64;
 
 /// Codes that are kept for programs to come.
 const MOST_CODES: usize = 1024;
@@ -63,9 +58,7 @@ struct Source {
 /// A program that may become machine code.
 pub(in crate::exec) struct ProgramCode {
     source: Source,
-    /// Elements of simple operations that an element is worth.
-    weight: usize,
-    /// Elements of simple operations that were computed so far, at most [`WORTH_ELEMENTS`] and some.
+    /// Elements that were computed so far, at most [`WORTH_ELEMENTS`] and some.
     computed: AtomicUsize,
     cached: OnceLock<Option<Arc<Native>>>,
     streaming: OnceLock<Option<Arc<Native>>>,
@@ -125,7 +118,7 @@ impl ProgramCode {
             prefetch_bytes: 0,
         };
         let (computed, cached, streaming) = (AtomicUsize::new(0), OnceLock::new(), OnceLock::new());
-        Some(ProgramCode { source, weight: weight(program), computed, cached, streaming })
+        Some(ProgramCode { source, computed, cached, streaming })
     }
 
     /// The same code, which asks for contiguous elements so many bytes before they are read.
@@ -167,31 +160,18 @@ impl ProgramCode {
 
     /// Whether enough elements were computed or are about to be, which it counts.
     fn is_worth(&self, rows: usize, len: usize) -> bool {
-        let more = rows.saturating_mul(len).saturating_mul(self.weight);
+        let more = rows.saturating_mul(len);
         let worth = |computed: usize| computed >= WORTH_ELEMENTS;
         worth(self.computed.load(Ordering::Relaxed))
             || worth(self.computed.fetch_add(more, Ordering::Relaxed).saturating_add(more))
     }
 }
 
-/// Elements of simple operations that an element of a program is worth.
-fn weight(program: &Program) -> usize {
-    let of = |instruction: &Instruction| match instruction {
-        Instruction::Map { op, .. } => match op.info().effort {
-            Some(Effort::function) => FUNCTION_ELEMENTS,
-            Some(Effort::division) => DIVISION_ELEMENTS,
-            _ => 1,
-        },
-        _ => 1,
-    };
-    program.instructions.iter().map(of).max().unwrap_or(1)
-}
-
 /// Whether a program that runs on so many elements for the first time is worth printing.
-pub(in crate::exec) fn is_worth_printing(program: &Program, elements: usize) -> bool {
+pub(in crate::exec) fn is_worth_printing(elements: usize) -> bool {
     match Printing::active() {
         Printing::Never => false,
-        Printing::Worth => elements.saturating_mul(weight(program)) >= WORTH_ELEMENTS,
+        Printing::Worth => elements >= WORTH_ELEMENTS,
         Printing::Always => true,
     }
 }

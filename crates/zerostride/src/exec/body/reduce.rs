@@ -138,7 +138,7 @@ pub(in crate::exec) fn run<'a>(
             (lines.prefetching(cache::prefetch_bytes(prepared.cost.bytes(), 0, true)), shortest)
         };
         let elements = part.numel().saturating_mul(reduced.numel());
-        let may_be_printed = across.is_none() && is_worth_printing(program, elements);
+        let may_be_printed = across.is_none() && is_worth_printing(elements);
         let printed = may_be_printed.then(|| of_lines(1)).filter(|(lines, _)| lines.is_printed_for(elements));
         let (compiled, shortest) = printed.unwrap_or_else(|| of_lines(SHORT_LINE_ELEMENTS));
         let empty = match (along, &across) {

@@ -213,16 +213,13 @@ impl PreparedLoop {
             let unjoined = Walk::unjoined(&shape, &all, grain, near.clone()).map(made).filter(is_read);
             unjoined.or_else(|| Some(made(Walk::new(&shape, &all, grain, near))).filter(is_read))
         };
-        let may_be = is_worth_printing(program, shape.numel());
-        let (compiled, walk) = match may_be.then(|| printed(NEAR_STEPS).or_else(|| printed(1..=1))).flatten()
-        {
-            Some(printed) => printed,
-            None => {
-                let (compiled, walk) = made(Walk::new(&shape, &all, grain, 1..=1));
-                let walk = if compiled.is_direct() { walk } else { walk.tiled() };
-                (compiled, walk)
-            }
-        };
+        let may_be = is_worth_printing(shape.numel());
+        let printed = may_be.then(|| printed(NEAR_STEPS).or_else(|| printed(1..=1))).flatten();
+        let (compiled, walk) = printed.unwrap_or_else(|| {
+            let (compiled, walk) = made(Walk::new(&shape, &all, grain, 1..=1));
+            let walk = if compiled.is_direct() { walk } else { walk.tiled() };
+            (compiled, walk)
+        });
         PreparedLoop { walk, compiled, cost }
     }
 }
