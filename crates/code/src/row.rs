@@ -12,8 +12,9 @@ pub enum Read {
     Splat,
     /// One element for all rows.
     Number,
-    /// They have a constant distance in bytes, which is an argument of the call.
-    Stepped,
+    /// They have a constant distance in bytes, which is an argument of the call. If it is known to be that of
+    /// so many elements, also the bytes between them may be read.
+    Stepped(Option<i8>),
     /// Accumulators: what the code makes of one and an element replaces it. The elements along a row enter so
     /// many contiguous ones in turn, a power of two from 16 to 2048, which are the row's.
     Along(u32),
@@ -22,6 +23,11 @@ pub enum Read {
 }
 
 impl Read {
+    /// Whether their distance is an argument.
+    pub fn is_stepped(&self) -> bool {
+        matches!(self, Read::Stepped(_))
+    }
+
     /// Whether these are accumulators.
     pub fn is_accumulators(&self) -> bool {
         matches!(self, Read::Along(_) | Read::Across)

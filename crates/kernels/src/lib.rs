@@ -40,8 +40,8 @@ pub use matmul::{Matrices, Matrix, ProductScratch, ProductSizes, matmul, matmul_
 pub use native::{Native, Printing, fence};
 pub use pack::{Pack, PackDense, PackDim, pack, pack_dense};
 pub use record::{
-    Recorded, record, record_cast, record_load, record_quotient, record_scalar, record_step, record_store,
-    stored_type,
+    Recorded, memory_type, record, record_cast, record_load, record_quotient, record_scalar, record_step,
+    record_store, stored_type,
 };
 pub use reduce::{Fold, LEAF_ELEMENTS, Pairwise, ReducePanel, Reducer, Term, lane_rows, lanes};
 pub use tuning::Tuning;

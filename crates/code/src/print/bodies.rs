@@ -105,7 +105,7 @@ impl Bodies {
         for (operand, buffer) in buffers.iter_mut().enumerate() {
             let read = row.reads.get(operand);
             let is_one = matches!(read, Some(Read::Splat | Read::Number));
-            if read == Some(&Read::Stepped) || machine.has_buffers && !is_one {
+            if read.is_some_and(Read::is_stepped) || machine.has_buffers && !is_one {
                 *buffer = stack;
                 // No element has more than 8 bytes.
                 stack += (order.copies * steps.lanes * 8).next_multiple_of(64);

@@ -58,7 +58,7 @@ impl Recorded {
     }
 }
 
-/// The type of an element in memory, or of each part of a complex number.
+/// The type of an element, or of each part of a complex number.
 pub const fn stored_type(dtype: DType) -> Type {
     match dtype {
         DType::Bool | DType::U8 | DType::I8 => Type::W8,
@@ -72,23 +72,59 @@ pub const fn stored_type(dtype: DType) -> Type {
     }
 }
 
-/// The element that is stored as these values, of [`stored_type`]. Every byte but 0 is true.
-pub fn record_load(code: &mut Builder, dtype: DType, stored: Recorded) -> Recorded {
-    if dtype != DType::Bool {
-        return stored;
+/// The type of what is read and written for an element, if that is one value: both parts of a c64 are a word,
+/// and those of a c128 longer than any.
+pub const fn memory_type(dtype: DType) -> Option<Type> {
+    match dtype {
+        DType::C64 => Some(Type::W64),
+        DType::C128 => None,
+        _ => Some(stored_type(dtype)),
     }
-    let zero = code.constant(Type::W8, 0);
-    let is_zero = code.compare(Compare::Eq, stored.re(), zero);
-    Recorded::Real(code.unary(Unary::Not, is_zero))
 }
 
-/// What is stored of an element.
-pub fn record_store(code: &mut Builder, dtype: DType, element: Recorded) -> Recorded {
-    if dtype != DType::Bool {
-        return element;
+/// The element that is stored as a value of [`memory_type`]. Every byte but 0 is true.
+pub fn record_load(code: &mut Builder, dtype: DType, stored: Value) -> Recorded {
+    match dtype {
+        DType::Bool => {
+            let zero = code.constant(Type::W8, 0);
+            let is_zero = code.compare(Compare::Eq, stored, zero);
+            Recorded::Real(code.unary(Unary::Not, is_zero))
+        }
+        DType::C64 => {
+            let half = code.constant(Type::W64, 32);
+            let high = code.binary(Binary::ShiftRight, stored, half);
+            let [re, im] = [stored, high].map(|word| {
+                let part = code.convert(Type::W32, word);
+                code.bits(Type::F32, part)
+            });
+            Recorded::Complex(re, im)
+        }
+        _ => Recorded::Real(stored),
     }
-    let (one, zero) = (code.constant(Type::W8, 1), code.constant(Type::W8, 0));
-    Recorded::Real(code.select(element.re(), one, zero))
+}
+
+/// The value of [`memory_type`] that is stored for an element.
+///
+/// # Panics
+/// If there is no such type.
+pub fn record_store(code: &mut Builder, dtype: DType, element: Recorded) -> Value {
+    match element {
+        Recorded::Real(truth) if dtype == DType::Bool => {
+            let (one, zero) = (code.constant(Type::W8, 1), code.constant(Type::W8, 0));
+            code.select(truth, one, zero)
+        }
+        Recorded::Real(value) => value,
+        Recorded::Complex(re, im) => {
+            assert_eq!(dtype, DType::C64, "no value has both parts");
+            let [low, high] = [re, im].map(|part| {
+                let bits = code.bits(Type::W32, part);
+                code.convert_unsigned(Type::W64, bits)
+            });
+            let half = code.constant(Type::W64, 32);
+            let high = code.binary(Binary::ShiftLeft, high, half);
+            code.binary(Binary::Or, low, high)
+        }
+    }
 }
 
 /// A number as an element of a dtype, as [`store_scalar`] writes it.

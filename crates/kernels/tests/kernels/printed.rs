@@ -183,8 +183,14 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], accumulates: bool) {
     let random = &mut Random(seed);
     let of = random.one_of(&[Type::F32, Type::F64, Type::W32, Type::W64]);
     let code = if accumulates { accumulating(random, of) } else { code(random) };
-    let any = [Read::Vector, Read::Vector, Read::Splat, Read::Number, Read::Stepped];
+    let any = [Read::Vector, Read::Vector, Read::Splat, Read::Number, Read::Stepped(None)];
     let mut reads: Vec<Read> = code.inputs().iter().map(|_| random.one_of(&any)).collect();
+    for read in &mut reads {
+        let near = [1, 2, 3, 4, 5, -1, -2, -3, -4].map(Some);
+        if read.is_stepped() && random.is_one_in(2) {
+            *read = Read::Stepped(random.one_of(&near));
+        }
+    }
     if let Some(last) = reads.last_mut().filter(|_| accumulates) {
         *last = random.one_of(&[Read::Along(16), Read::Along(64), Read::Across]);
     }
@@ -213,8 +219,9 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], accumulates: bool) {
                 }
                 Read::Splat => ([rows, 1], [random.one_of(&[0, 1, 3, -2]) * own, 0]),
                 Read::Number => ([1, 1], [0, 0]),
-                Read::Stepped => {
-                    let step = random.one_of(&[0, 1, 2, 3, 5, -1, -3]) * own;
+                Read::Stepped(near) => {
+                    let step =
+                        near.map_or_else(|| random.one_of(&[0, 1, 2, 3, 5, -1, -3]), isize::from) * own;
                     ([rows, count], [random.one_of(&[0, own, step * count as isize]), step])
                 }
                 Read::Along(turn) => ([rows, turn as usize], [apart(turn as usize), own]),
@@ -258,7 +265,7 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], accumulates: bool) {
                 _ => place,
             });
         }
-        let steps = places.iter().zip(&row.reads).filter(|(_, way)| **way == Read::Stepped);
+        let steps = places.iter().zip(&row.reads).filter(|(_, way)| way.is_stepped());
         let distances =
             places.iter().map(|place| place.steps[0]).chain(steps.map(|(place, _)| place.steps[1]));
         let mut arguments: Vec<*mut u8> = places.iter().map(|place| place.first).collect();

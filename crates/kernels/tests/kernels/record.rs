@@ -19,19 +19,17 @@ const LOOPS: [Op; 2] = [Op::Gcd, Op::Lcm];
 /// An element of an input of each part.
 fn input(code: &mut Builder, dtype: DType) -> Recorded {
     let ty = stored_type(dtype);
-    let stored = if dtype.category() == Category::Complex {
-        Recorded::Complex(code.input(ty), code.input(ty))
-    } else {
-        Recorded::Real(code.input(ty))
-    };
+    if dtype.category() == Category::Complex {
+        return Recorded::Complex(code.input(ty), code.input(ty));
+    }
+    let stored = code.input(ty);
     record_load(code, dtype, stored)
 }
 
 /// The code that stores an element.
 fn finished(mut code: Builder, dtype: DType, element: Recorded) -> Code {
-    let stored = record_store(&mut code, dtype, element);
-    let results: Vec<Value> = match stored {
-        Recorded::Real(value) => vec![value],
+    let results: Vec<Value> = match element {
+        Recorded::Real(_) => vec![record_store(&mut code, dtype, element)],
         Recorded::Complex(re, im) => vec![re, im],
     };
     code.finish(&results)

@@ -504,7 +504,7 @@ impl Writer<'_> {
             if stay && self.accumulators() == Some(operand) {
                 continue;
             }
-            if is_part || self.row.reads[operand] == Read::Stepped {
+            if is_part || self.row.reads[operand].is_stepped() {
                 self.copy(operand, bytes, elements, true);
             } else if let Some(place) = self.place(operand) {
                 widths[place] = Some(bytes);
@@ -528,8 +528,8 @@ impl Writer<'_> {
             Some(place) => self.assembler.put_with(words::MOV, address, 0, POINTERS[place]),
             None => self.argument(address, operand),
         }
-        if self.row.reads.get(operand) == Some(&Read::Stepped) {
-            let before = self.row.reads[..operand].iter().filter(|&&read| read == Read::Stepped).count();
+        if self.row.reads.get(operand).is_some_and(Read::is_stepped) {
+            let before = self.row.reads[..operand].iter().filter(|read| read.is_stepped()).count();
             self.argument(step, 2 * self.buffers.len() + before);
         } else {
             self.assembler.put(with(words::MOV_NUMBER, step, 0, 0) | bytes << 5);
@@ -681,7 +681,8 @@ impl Writer<'_> {
     /// Moves a vector of an operand.
     fn elements(&mut self, make: Make, operand: usize, bytes: u32, copy: u32, own: u8) {
         let total = self.steps.lanes * bytes;
-        let is_buffered = self.row.reads.get(operand) == Some(&Read::Stepped) || self.extent == Extent::Part;
+        let is_buffered =
+            self.row.reads.get(operand).is_some_and(Read::is_stepped) || self.extent == Extent::Part;
         let base = match self.place(operand) {
             _ if is_buffered => STACK,
             Some(place) => ADDRESSES[place],

@@ -51,7 +51,7 @@ mod tests {
             builder.binary(Binary::Add, sum, input)
         });
         let mut row = Row::contiguous(builder.finish(&[sum]));
-        row.reads.fill(Read::Stepped);
+        row.reads.fill(Read::Stepped(None));
         row
     }
 

@@ -5,6 +5,7 @@ use iced_x86::{Code as Encoding, Register};
 
 use super::assembler::{Assembler, Label, Operand, at};
 use super::encodings::{Form, mul_add};
+use super::near::Near;
 use super::steps::{Act, Make, Shape, Step, Steps};
 use super::{Set, Unprintable};
 use crate::print::bodies::{Bodies, Body, Extent, Machine};
@@ -63,9 +64,10 @@ pub(super) fn write(steps: &Steps, row: &Row, set: Set) -> Result<Vec<u8>, Unpri
         copies: 1,
         extent: Extent::Before,
         buffers: &bodies.buffers,
+        pool: steps.pool.clone(),
     };
     writer.function(&bodies);
-    Ok(writer.assembler.finish(&steps.pool, set.vector_bytes() as usize))
+    Ok(writer.assembler.finish(&writer.pool, set.vector_bytes() as usize))
 }
 
 struct Writer<'a> {
@@ -80,6 +82,8 @@ struct Writer<'a> {
     extent: Extent,
     /// Where the buffer of an operand is, or [`NONE`].
     buffers: &'a [u32],
+    /// What stands behind the code.
+    pool: Vec<u8>,
 }
 
 fn register(register: Register) -> Operand {
@@ -515,7 +519,7 @@ impl Writer<'_> {
     fn copy_inputs(&mut self, elements: Option<i32>) {
         for (operand, bytes) in self.steps.loaded() {
             let is_copied = match self.row.reads[operand] {
-                Read::Stepped => true,
+                Read::Stepped(_) => true,
                 Read::Across => false,
                 _ => elements.is_none() && self.buffers[operand] != NONE,
             };
@@ -532,9 +536,8 @@ impl Writer<'_> {
             Operand::Memory { base: Register::RSP, index, scale: bytes, offset: self.buffers[operand] };
         let first = self.own_pointer(operand).map_or(self.argument(operand), register);
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(SCRATCH), first]);
-        if self.row.reads.get(operand) == Some(&Read::Stepped) {
-            let stepped = |&read: &Read| read == Read::Stepped;
-            let before = self.row.reads[..operand].iter().copied().filter(|read| stepped(read)).count();
+        if self.row.reads.get(operand).is_some_and(Read::is_stepped) {
+            let before = self.row.reads[..operand].iter().filter(|read| read.is_stepped()).count();
             let argument = self.argument(2 * self.operands() + before);
             self.assembler.put(Encoding::Mov_r64_rm64, &[register(step), argument]);
         } else {
@@ -543,6 +546,11 @@ impl Writer<'_> {
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(index), register(step)]);
         self.assembler.put(Encoding::Imul_r64_rm64, &[register(index), register(INDEX)]);
         self.assembler.put(Encoding::Add_r64_rm64, &[register(SCRATCH), register(index)]);
+        if let (Some(&Read::Stepped(Some(step))), Some(elements)) = (self.row.reads.get(operand), elements)
+            && let Some(near) = Near::new(step, self.steps.lanes, bytes, self.set)
+        {
+            return self.copy_near(near, step, (elements as u32, bytes), self.buffers[operand]);
+        }
         self.assembler.put(Encoding::Xor_r32_rm32, &[register(Register::R12D), register(Register::R12D)]);
         let (from, to) = if is_in { (at(SCRATCH, 0), buffer) } else { (buffer, at(SCRATCH, 0)) };
         let top = self.assembler.label();
@@ -562,6 +570,92 @@ impl Writer<'_> {
             None => self.assembler.put(Encoding::Cmp_r64_rm64, &[register(index), register(LIMIT)]),
         }
         self.assembler.jump(Encoding::Jb_rel32_64, top);
+    }
+
+    /// Copies whole vectors of elements that lie a few apart, from [`SCRATCH`] on, to a buffer. Before a body,
+    /// the first registers have no values.
+    fn copy_near(&mut self, near: Near, step: i8, (elements, bytes): (u32, u32), buffer: u32) {
+        let lanes = self.steps.lanes;
+        let (vector, apart) = (lanes * bytes, i32::from(step) * bytes as i32);
+        if apart < 0 {
+            self.assembler.put_number(Encoding::Add_rm64_imm32, SCRATCH, apart * (elements as i32 - 1));
+        }
+        let is_wide = vector == 64;
+        let moves = match (self.set, is_wide) {
+            (Set::Avx2, _) => [Encoding::VEX_Vmovups_ymm_ymmm256, Encoding::VEX_Vmovups_ymmm256_ymm],
+            (_, false) => [Encoding::EVEX_Vmovups_ymm_k1z_ymmm256, Encoding::EVEX_Vmovups_ymmm256_k1z_ymm],
+            (_, true) => [Encoding::EVEX_Vmovups_zmm_k1z_zmmm512, Encoding::EVEX_Vmovups_zmmm512_k1z_zmm],
+        };
+        let [own, order] = [0, 1].map(|number| register(sized(number, vector)));
+        for copy in 0..elements / lanes {
+            let nth = if step < 0 { elements / lanes - 1 - copy } else { copy };
+            let first = nth * vector * near.chunks();
+            let memory = |chunk: u32| at(SCRATCH, first + near.start(chunk) * bytes);
+            self.assembler.put(moves[0], &[own, memory(0)]);
+            if self.set == Set::Avx2 {
+                for chunk in 1..near.chunks() {
+                    let taken = near.taken(chunk);
+                    let of_words = (0..lanes).filter(|at| taken >> at & 1 == 1);
+                    let words = bytes / 4;
+                    let mask = of_words.fold(0, |mask, at| mask | ((1 << words) - 1) << (at * words));
+                    let operands = [own, own, memory(chunk), Operand::Immediate(mask as u8)];
+                    self.assembler.put(Encoding::VEX_Vblendps_ymm_ymm_ymmm256_imm8, &operands);
+                }
+                // Elements of 64 bits are two words each.
+                let words =
+                    near.order().into_iter().flat_map(|at| (0..bytes / 4).map(move |word| (at, word)));
+                let places: Vec<u32> = words.map(|(at, word)| at * (bytes / 4) + word).collect();
+                let operands = [order, self.places(&places, 4)];
+                self.assembler.put(moves[0], &operands);
+                self.assembler.put(Encoding::VEX_Vpermps_ymm_ymm_ymmm256, &[own, order, own]);
+            } else {
+                // One vector is permuted alone.
+                let one = [
+                    [
+                        Encoding::EVEX_Vpermps_ymm_k1z_ymm_ymmm256b32,
+                        Encoding::EVEX_Vpermps_zmm_k1z_zmm_zmmm512b32,
+                    ],
+                    [
+                        Encoding::EVEX_Vpermpd_ymm_k1z_ymm_ymmm256b64,
+                        Encoding::EVEX_Vpermpd_zmm_k1z_zmm_zmmm512b64,
+                    ],
+                ];
+                let two = [
+                    [
+                        Encoding::EVEX_Vpermt2ps_ymm_k1z_ymm_ymmm256b32,
+                        Encoding::EVEX_Vpermt2ps_zmm_k1z_zmm_zmmm512b32,
+                    ],
+                    [
+                        Encoding::EVEX_Vpermt2pd_ymm_k1z_ymm_ymmm256b64,
+                        Encoding::EVEX_Vpermt2pd_zmm_k1z_zmm_zmmm512b64,
+                    ],
+                ];
+                let of =
+                    |encodings: [[Encoding; 2]; 2]| encodings[usize::from(bytes == 8)][usize::from(is_wide)];
+                for chunk in (near.chunks() > 1).into()..near.chunks() {
+                    let operands = [order, self.places(&near.permutation(chunk), bytes)];
+                    self.assembler.put(moves[0], &operands);
+                    let (encoding, other) = if chunk > 0 { (of(two), memory(chunk)) } else { (of(one), own) };
+                    self.assembler.put(encoding, &[own, order, other]);
+                }
+            }
+            self.assembler.put(moves[1], &[at(Register::RSP, buffer + copy * vector), own]);
+        }
+    }
+
+    /// Places in vectors, as elements of so many bytes behind the code.
+    fn places(&mut self, places: &[u32], bytes: u32) -> Operand {
+        let all: Vec<u8> = places
+            .iter()
+            .flat_map(|&place| u64::from(place).to_le_bytes()[..bytes as usize].to_vec())
+            .collect();
+        let known = self.pool.chunks(all.len()).position(|known| known == all);
+        let offset = known.map(|known| known * all.len()).unwrap_or_else(|| {
+            self.pool.resize(self.pool.len().next_multiple_of(all.len()), 0);
+            self.pool.extend_from_slice(&all);
+            self.pool.len() - all.len()
+        });
+        Operand::Pool { offset: offset as u32, is_broadcast: false }
     }
 
     /// The instructions of a body.
@@ -791,7 +885,7 @@ impl Writer<'_> {
     /// A vector of an operand.
     fn elements(&mut self, operand: usize, bytes: u32, copy: u32) -> Operand {
         let offset = copy * self.steps.lanes * bytes;
-        let is_buffered = self.row.reads.get(operand) == Some(&Read::Stepped)
+        let is_buffered = self.row.reads.get(operand).is_some_and(Read::is_stepped)
             || self.set == Set::Avx2 && self.extent == Extent::Part;
         if is_buffered {
             return at(Register::RSP, self.buffers[operand] + offset);

@@ -4,6 +4,7 @@
 mod assembler;
 mod encodings;
 mod frame;
+mod near;
 mod readers;
 mod steps;
 
@@ -74,7 +75,7 @@ mod tests {
             builder.binary(Binary::Add, sum, input)
         });
         let mut row = Row::contiguous(builder.finish(&[sum]));
-        row.reads.fill(Read::Stepped);
+        row.reads.fill(Read::Stepped(None));
         row
     }
 

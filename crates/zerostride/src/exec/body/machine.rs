@@ -21,13 +21,16 @@ pub(crate) struct Machine<'a> {
     memory: Scratch,
     /// Elements that a tile has room for: whole cache lines.
     room: usize,
+    /// Of each tile, the bytes of the element that it repeats, and how often.
+    repeated: SmallVec<[Option<([u8; 16], usize)>; 4]>,
 }
 
 impl<'a> Machine<'a> {
     /// Tiles for at least `room` elements.
     pub(crate) fn new(compiled: &'a Compiled, room: usize) -> Machine<'a> {
         let room = room.next_multiple_of(CACHE_LINE_BYTES);
-        Machine { compiled, memory: Scratch::new(0), room }
+        let repeated = SmallVec::from_elem(None, compiled.tiles.len());
+        Machine { compiled, memory: Scratch::new(0), room, repeated }
     }
 
     /// Runs the program on some rows of `len` elements.
@@ -57,9 +60,9 @@ impl<'a> Machine<'a> {
         assert!(together > 0 || rows == 0);
         let bytes = room(&mut self.memory, compiled.tiles.iter().sum::<usize>() * self.room);
         let (memory, size) = (bytes.as_mut_ptr(), bytes.len());
-        let tile = |index: usize, rows: usize| {
+        let tile = |index: usize, rows: usize, is_one: bool| {
             let start = compiled.tiles[..index].iter().sum::<usize>() * self.room;
-            let step = len * compiled.tiles[index];
+            let step = if is_one { 0 } else { len * compiled.tiles[index] };
             debug_assert!(start + rows * step <= size);
             Place { first: memory.wrapping_add(start), step: step as isize }
         };
@@ -74,11 +77,25 @@ impl<'a> Machine<'a> {
                         StageInput::Number(number) => {
                             Place { first: compiled.numbers[number].as_ptr().cast_mut(), step: 0 }
                         }
-                        StageInput::Tile(index) => tile(index, rows),
+                        StageInput::Tile(index) => tile(index, rows, self.repeated[index].is_some()),
                     });
                 }
+                let mut written = rows;
+                if let (StageWork::Repeat, Some(index)) = (&stage.work, stage.out) {
+                    let mut element = [0; 16];
+                    // SAFETY: the input is an element of the stage's size.
+                    unsafe { element.as_mut_ptr().copy_from(places[0].first, stage.item) };
+                    let is_one = rows == 1 || places[0].step == 0;
+                    let is_there =
+                        self.repeated[index].is_some_and(|(known, count)| known == element && len <= count);
+                    if is_one && is_there {
+                        continue;
+                    }
+                    self.repeated[index] = is_one.then_some((element, len));
+                    written = if is_one { 1 } else { rows };
+                }
                 let out = match stage.out {
-                    Some(index) => tile(index, rows),
+                    Some(index) => tile(index, rows, false),
                     None => sink.place().from(first as isize),
                 };
                 // SAFETY: the checks above hold the rows of feeds and sink to `len` elements of the sizes
@@ -86,7 +103,7 @@ impl<'a> Machine<'a> {
                 // tile that it reads, for a tile is only shared once it has been read for the last time, by
                 // an earlier stage; and the sink only over feeds that allow it, which only a copy does where
                 // the program is compiled in place.
-                unsafe { run(stage, rows, len, &places, out)? };
+                unsafe { run(stage, written, len, &places, out)? };
             }
             first += rows;
         }

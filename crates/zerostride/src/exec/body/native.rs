@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use smallvec::SmallVec;
 use zerostride_code::{Builder, Read, Row, Type, Value, Write};
 use zerostride_kernels::{
-    Native, Printing, Recorded, Tuning, may_fault, record, record_cast, record_load, record_quotient,
-    record_step, record_store, store_scalar, stored_type,
+    Native, Printing, Recorded, Tuning, may_fault, memory_type, record, record_cast, record_load,
+    record_quotient, record_step, record_store, store_scalar,
 };
 use zerostride_ops::{Category, DType, Effort, Op, Reduction};
 
@@ -65,8 +65,8 @@ pub(in crate::exec) struct ProgramCode {
 }
 
 impl ProgramCode {
-    /// The program, unless it has what no code has: complex numbers in memory, and integers divided by what
-    /// may be zero, which is an error. Kernels compute a single operation on words of one or two bytes as
+    /// The program, unless it has what no code has: c128 in memory, and integers divided by what may be zero,
+    /// which is an error. Kernels compute a single operation on words of one or two bytes as
     /// fast as memory, code on four bytes each.
     pub(super) fn new(program: &Program, kinds: &[LoadKind], end: End) -> Option<ProgramCode> {
         let is_by_number = |operands: &[Register]| match program.instructions[operands[1]] {
@@ -78,9 +78,9 @@ impl ProgramCode {
             _ => false,
         };
         let is_known = |(instruction, dtype): (&Instruction, &DType)| match instruction {
-            _ if dtype.category() == Category::Complex => false,
             Instruction::Map { op, compute, operands } => !may_fault(*op, *compute) || is_by_number(operands),
-            _ => true,
+            Instruction::Load(_) | Instruction::Splat(_) => memory_type(*dtype).is_some(),
+            Instruction::Cast(_) => true,
         };
         let is_narrow = |(instruction, dtype): (&Instruction, &DType)| match instruction {
             Instruction::Map { op, compute, .. } => {
@@ -96,13 +96,13 @@ impl ProgramCode {
         let is_one =
             program.instructions.iter().filter(|line| matches!(line, Instruction::Map { .. })).count() == 1;
         let is_left = matches!(end, End::Stored(_)) && is_one && lines().all(is_narrow);
-        if is_left || !lines().all(is_known) {
+        if is_left || !lines().all(is_known) || memory_type(program.dtypes[program.result]).is_none() {
             return None;
         }
         let read = |kind: &LoadKind| match kind {
             LoadKind::Vector => Read::Vector,
             LoadKind::Splat => Read::Splat,
-            LoadKind::Stepped(_) => Read::Stepped,
+            LoadKind::Stepped(step) => Read::Stepped(i8::try_from(*step).ok()),
         };
         let line = |instruction: &Instruction| match instruction {
             Instruction::Load(load) => Line::Load(*load),
@@ -199,7 +199,8 @@ impl Source {
         let numbers = self.lines.iter().filter(|(line, _)| *line == Line::Number);
         let numbers = numbers.map(|(_, dtype)| (*dtype, Read::Number));
         let operands: Vec<(DType, Read)> = self.loads.iter().copied().chain(numbers).collect();
-        let inputs: Vec<Value> = operands.iter().map(|(dtype, _)| code.input(stored_type(*dtype))).collect();
+        let types: Option<Vec<Type>> = operands.iter().map(|(dtype, _)| memory_type(*dtype)).collect();
+        let inputs: Vec<Value> = types?.into_iter().map(|ty| code.input(ty)).collect();
         let mut number = self.loads.len()..;
         let multiplies = |compute: DType| compute != DType::F32 || Tuning::active().divide_f32_by_reciprocal;
         let is_one = |register: Register| match self.lines[register].0 {
@@ -209,11 +210,9 @@ impl Source {
         };
         let mut registers: Vec<Recorded> = Vec::new();
         for (line, dtype) in &self.lines {
-            let stored =
-                |code: &mut Builder, at: usize| record_load(code, *dtype, Recorded::Real(inputs[at]));
             registers.push(match line {
-                Line::Load(load) => stored(&mut code, *load),
-                Line::Number => stored(&mut code, number.next()?),
+                Line::Load(load) => record_load(&mut code, *dtype, inputs[*load]),
+                Line::Number => record_load(&mut code, *dtype, inputs[number.next()?]),
                 Line::Cast(from) => record_cast(&mut code, self.lines[*from].1, *dtype, registers[*from]),
                 Line::Map(op, compute, by) => {
                     let operands: SmallVec<[Recorded; 4]> =
@@ -232,9 +231,7 @@ impl Source {
             });
         }
         let (_, dtype) = self.lines[self.result];
-        let Recorded::Real(mut result) = record_store(&mut code, dtype, registers[self.result]) else {
-            return None;
-        };
+        let mut result = record_store(&mut code, dtype, registers[self.result]);
         debug_assert_ne!(code.ty(result), Type::Mask);
         let mut reads: Vec<Read> = operands.into_iter().map(|(_, read)| read).collect();
         let write = match self.end {

@@ -33,7 +33,7 @@ pub(in crate::exec) enum StageWork {
     Cast(CastKernel),
     Map(MapKernel),
     Copy,
-    /// The first element of the only input, again and again.
+    /// The first element of the only input, again and again. Nothing else is written to its tile.
     Repeat,
 }
 
@@ -125,6 +125,8 @@ struct Builder<'a> {
     uses: Vec<usize>,
     /// Where stages read registers that are in memory already.
     stored: Vec<Option<StageInput>>,
+    /// The tiles that repeat registers of one element.
+    repeated: Vec<Option<usize>>,
     numbers: Vec<[u8; 16]>,
     stages: Vec<Stage>,
     /// Bytes of an element of each tile, and the tiles that have been read for the last time.
@@ -166,6 +168,7 @@ impl<'a> Builder<'a> {
             in_place,
             uses,
             stored,
+            repeated: vec![None; count],
             numbers,
             stages: Vec::new(),
             tiles: Vec::new(),
@@ -197,6 +200,7 @@ impl<'a> Builder<'a> {
             let is_read = |(own, &uses): (&Option<StageInput>, &usize)| *own == Some(input) && uses > 0;
             if let StageInput::Tile(tile) = input
                 && !self.stored.iter().zip(&self.uses).any(is_read)
+                && !self.repeated.contains(&Some(tile))
                 && !self.free.contains(&tile)
             {
                 self.free.push(tile);
@@ -215,30 +219,45 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Where a register has one element for each result.
-    fn everywhere(&mut self, register: Register) -> (StageInput, usize) {
-        let item = self.program.dtypes[register].item_size();
+    /// Where a register is in memory, and whether as one element for all results.
+    fn place(&self, register: Register) -> (StageInput, bool) {
         let input = self.stored[register].expect("what an instruction reads is computed before it");
         let is_one = match input {
             StageInput::Load(load) => self.kinds[load] == LoadKind::Splat,
             StageInput::Number(_) => true,
             StageInput::Tile(_) => false,
         };
-        if !is_one {
-            return (input, item);
-        }
-        let (tile, inputs) = (self.tile(item), [(input, item)].into_iter().collect());
-        self.stages.push(Stage { work: StageWork::Repeat, inputs, out: Some(tile), item });
-        (StageInput::Tile(tile), item)
+        (input, is_one)
+    }
+
+    /// Where a register has one element for each result.
+    fn everywhere(&mut self, register: Register) -> (StageInput, usize) {
+        let item = self.program.dtypes[register].item_size();
+        let input = match self.place(register) {
+            (input, false) => input,
+            (input, true) => StageInput::Tile(self.repeated[register].unwrap_or_else(|| {
+                self.tiles.push(item);
+                let (tile, inputs) = (self.tiles.len() - 1, [(input, item)].into_iter().collect());
+                self.stages.push(Stage { work: StageWork::Repeat, inputs, out: Some(tile), item });
+                self.repeated[register] = Some(tile);
+                tile
+            })),
+        };
+        (input, item)
     }
 
     /// Copies the result to its own memory if no stage has computed it there.
     fn finish(&mut self) {
         let result = self.program.result;
         if self.stored[result].is_some() {
-            let (input, item) = self.everywhere(result);
+            let item = self.program.dtypes[result].item_size();
+            // In place, the element may be where it is repeated.
+            let (work, input) = match self.place(result) {
+                (input, true) if !self.in_place => (StageWork::Repeat, input),
+                _ => (StageWork::Copy, self.everywhere(result).0),
+            };
             let inputs = [(input, item)].into_iter().collect();
-            self.stages.push(Stage { work: StageWork::Copy, inputs, out: None, item });
+            self.stages.push(Stage { work, inputs, out: None, item });
         }
     }
 }
