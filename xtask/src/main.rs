@@ -11,6 +11,7 @@ mod docs;
 mod generate;
 mod golden;
 mod modules;
+mod oldest;
 mod python;
 mod reference;
 mod release;

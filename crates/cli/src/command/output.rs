@@ -33,7 +33,7 @@ impl<'a> Target<'a> {
     /// Checks an output before any file is read, and with the dtype and shape of its result before it is
     /// computed.
     pub(super) fn check(path: &Path, args: &EvalArgs, array: Option<(DType, &[usize])>) -> Result {
-        let is_standard = path == STANDARD;
+        let is_standard = path == Path::new(STANDARD);
         if is_standard && args.format == StreamFormat::Npy && stdout().is_terminal() {
             return Err(Report::usage(say!("terminal-and-npy")).help(say!("format-csv")).into());
         }
@@ -57,7 +57,7 @@ impl<'a> Target<'a> {
     }
 
     pub(super) fn open(path: &'a Path, args: &EvalArgs) -> zerostride::Result<Target<'a>> {
-        let sink = match (path == STANDARD, args.format) {
+        let sink = match (path == Path::new(STANDARD), args.format) {
             (true, StreamFormat::Csv) => return Ok(Target::Table(None, InMemory::default())),
             (true, StreamFormat::Npy) => Sink::new(Box::new(Standard(stdout())), Format::Npy),
             _ if is_table(path) => return Ok(Target::Table(Some(path), InMemory::default())),

@@ -5,7 +5,7 @@ use iced_x86::{Code as Encoding, Register};
 
 use super::assembler::{Assembler, Label, Operand, at};
 use super::encodings::{Form, mul_add};
-use super::near::Near;
+use super::near::{self, Near};
 use super::steps::{Act, Make, Shape, Step, Steps};
 use super::{Set, Unprintable};
 use crate::print::bodies::{Bodies, Body, Extent, Machine};
@@ -546,10 +546,11 @@ impl Writer<'_> {
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(index), register(step)]);
         self.assembler.put(Encoding::Imul_r64_rm64, &[register(index), register(INDEX)]);
         self.assembler.put(Encoding::Add_r64_rm64, &[register(SCRATCH), register(index)]);
-        if let (Some(&Read::Stepped(Some(step))), Some(elements)) = (self.row.reads.get(operand), elements)
+        if let Some(&Read::Stepped(Some(step))) = self.row.reads.get(operand)
+            && (elements.is_some() || self.set == Set::Avx512)
             && let Some(near) = Near::new(step, self.steps.lanes, bytes, self.set)
         {
-            return self.copy_near(near, step, (elements as u32, bytes), self.buffers[operand]);
+            return self.copy_near(near, elements, bytes, self.buffers[operand]);
         }
         self.assembler.put(Encoding::Xor_r32_rm32, &[register(Register::R12D), register(Register::R12D)]);
         let (from, to) = if is_in { (at(SCRATCH, 0), buffer) } else { (buffer, at(SCRATCH, 0)) };
@@ -572,75 +573,86 @@ impl Writer<'_> {
         self.assembler.jump(Encoding::Jb_rel32_64, top);
     }
 
-    /// Copies whole vectors of elements that lie a few apart, from [`SCRATCH`] on, to a buffer. Before a body,
-    /// the first registers have no values.
-    fn copy_near(&mut self, near: Near, step: i8, (elements, bytes): (u32, u32), buffer: u32) {
+    /// Copies vectors of elements that lie a few apart, from [`SCRATCH`] on, to a buffer: so many elements, or
+    /// those that are left. Before a body, the first registers have no values.
+    fn copy_near(&mut self, near: Near, elements: Option<i32>, bytes: u32, buffer: u32) {
         let lanes = self.steps.lanes;
-        let (vector, apart) = (lanes * bytes, i32::from(step) * bytes as i32);
-        if apart < 0 {
-            self.assembler.put_number(Encoding::Add_rm64_imm32, SCRATCH, apart * (elements as i32 - 1));
+        let (vector, vectors) = (lanes * bytes, elements.map_or(1, |elements| elements as u32 / lanes));
+        let apart = (near.step() * bytes) as i32;
+        if near.is_reversed() {
+            let behind = (vectors * lanes) as i32 - 1;
+            self.assembler.put_number(Encoding::Sub_rm64_imm32, SCRATCH, apart * behind);
         }
-        let is_wide = vector == 64;
-        let moves = match (self.set, is_wide) {
+        let [load, store] = match (self.set, vector) {
             (Set::Avx2, _) => [Encoding::VEX_Vmovups_ymm_ymmm256, Encoding::VEX_Vmovups_ymmm256_ymm],
-            (_, false) => [Encoding::EVEX_Vmovups_ymm_k1z_ymmm256, Encoding::EVEX_Vmovups_ymmm256_k1z_ymm],
-            (_, true) => [Encoding::EVEX_Vmovups_zmm_k1z_zmmm512, Encoding::EVEX_Vmovups_zmmm512_k1z_zmm],
+            (_, 64) if bytes == 4 => {
+                [Encoding::EVEX_Vmovups_zmm_k1z_zmmm512, Encoding::EVEX_Vmovups_zmmm512_k1z_zmm]
+            }
+            (_, 64) => [Encoding::EVEX_Vmovupd_zmm_k1z_zmmm512, Encoding::EVEX_Vmovupd_zmmm512_k1z_zmm],
+            _ => [Encoding::EVEX_Vmovups_ymm_k1z_ymmm256, Encoding::EVEX_Vmovups_ymmm256_k1z_ymm],
         };
-        let [own, order] = [0, 1].map(|number| register(sized(number, vector)));
-        for copy in 0..elements / lanes {
-            let nth = if step < 0 { elements / lanes - 1 - copy } else { copy };
-            let first = nth * vector * near.chunks();
+        let [own, order, next] = [0, 1, 2].map(|number| register(sized(number, vector)));
+        for copy in 0..vectors {
+            let nth = if near.is_reversed() { vectors - 1 - copy } else { copy };
+            let first = nth * vector * near.step();
             let memory = |chunk: u32| at(SCRATCH, first + near.start(chunk) * bytes);
-            self.assembler.put(moves[0], &[own, memory(0)]);
-            if self.set == Set::Avx2 {
-                for chunk in 1..near.chunks() {
-                    let taken = near.taken(chunk);
-                    let of_words = (0..lanes).filter(|at| taken >> at & 1 == 1);
-                    let words = bytes / 4;
-                    let mask = of_words.fold(0, |mask, at| mask | ((1 << words) - 1) << (at * words));
-                    let operands = [own, own, memory(chunk), Operand::Immediate(mask as u8)];
-                    self.assembler.put(Encoding::VEX_Vblendps_ymm_ymm_ymmm256_imm8, &operands);
+            for chunk in 0..near.step() {
+                let to = if chunk == 0 { own } else { next };
+                match (self.set, elements) {
+                    (Set::Avx2, _) if chunk > 0 => {
+                        let mask = Operand::Immediate(near.taken(chunk, bytes / 4));
+                        let operands = [own, own, memory(chunk), mask];
+                        self.assembler.put(Encoding::VEX_Vblendps_ymm_ymm_ymmm256_imm8, &operands);
+                    }
+                    (_, Some(_)) => self.assembler.put(load, &[to, memory(chunk)]),
+                    (_, None) => {
+                        self.select_near(near, chunk);
+                        self.assembler.put_masked(load, &[to, memory(chunk)], mask(0), true);
+                    }
                 }
-                // Elements of 64 bits are two words each.
-                let words =
-                    near.order().into_iter().flat_map(|at| (0..bytes / 4).map(move |word| (at, word)));
-                let places: Vec<u32> = words.map(|(at, word)| at * (bytes / 4) + word).collect();
-                let operands = [order, self.places(&places, 4)];
-                self.assembler.put(moves[0], &operands);
-                self.assembler.put(Encoding::VEX_Vpermps_ymm_ymm_ymmm256, &[own, order, own]);
-            } else {
-                // One vector is permuted alone.
-                let one = [
-                    [
-                        Encoding::EVEX_Vpermps_ymm_k1z_ymm_ymmm256b32,
-                        Encoding::EVEX_Vpermps_zmm_k1z_zmm_zmmm512b32,
-                    ],
-                    [
-                        Encoding::EVEX_Vpermpd_ymm_k1z_ymm_ymmm256b64,
-                        Encoding::EVEX_Vpermpd_zmm_k1z_zmm_zmmm512b64,
-                    ],
-                ];
-                let two = [
-                    [
-                        Encoding::EVEX_Vpermt2ps_ymm_k1z_ymm_ymmm256b32,
-                        Encoding::EVEX_Vpermt2ps_zmm_k1z_zmm_zmmm512b32,
-                    ],
-                    [
-                        Encoding::EVEX_Vpermt2pd_ymm_k1z_ymm_ymmm256b64,
-                        Encoding::EVEX_Vpermt2pd_zmm_k1z_zmm_zmmm512b64,
-                    ],
-                ];
-                let of =
-                    |encodings: [[Encoding; 2]; 2]| encodings[usize::from(bytes == 8)][usize::from(is_wide)];
-                for chunk in (near.chunks() > 1).into()..near.chunks() {
-                    let operands = [order, self.places(&near.permutation(chunk), bytes)];
-                    self.assembler.put(moves[0], &operands);
-                    let (encoding, other) = if chunk > 0 { (of(two), memory(chunk)) } else { (of(one), own) };
-                    self.assembler.put(encoding, &[own, order, other]);
+                let is_alone = chunk == 0 && near.step() == 1;
+                if self.set == Set::Avx512 && (chunk > 0 || is_alone) {
+                    let places = self.places(&near.permutation(chunk), bytes);
+                    self.assembler.put(load, &[order, places]);
+                    let operands = [own, order, if is_alone { own } else { next }];
+                    self.assembler.put(near::permute(is_alone, bytes, vector), &operands);
                 }
             }
-            self.assembler.put(moves[1], &[at(Register::RSP, buffer + copy * vector), own]);
+            if self.set == Set::Avx2 {
+                let places = self.places(&near.order(bytes / 4), 4);
+                self.assembler.put(load, &[order, places]);
+                self.assembler.put(Encoding::VEX_Vpermps_ymm_ymm_ymmm256, &[own, order, own]);
+            }
+            self.assembler.put(store, &[at(Register::RSP, buffer + copy * vector), own]);
         }
+    }
+
+    /// Which elements of a vector of memory are there where only some are left, as the first mask, which has
+    /// no value before a body.
+    fn select_near(&mut self, near: Near, chunk: u32) {
+        let [_, count, bits] = COPYING;
+        let (step, start) = (near.step() as i32, near.start(chunk) as i32);
+        self.assembler.put(Encoding::Xor_r32_rm32, &[register(Register::R12D), register(Register::R12D)]);
+        for _ in 0..step {
+            self.assembler.put(Encoding::Add_r64_rm64, &[register(count), register(LIMIT)]);
+        }
+        if near.is_reversed() {
+            // All up to the first one that is left are not.
+            self.assembler.put(Encoding::Neg_rm64, &[register(count)]);
+            let all = step * self.steps.lanes as i32;
+            self.assembler.put_number(Encoding::Add_rm64_imm32, count, all - start);
+        } else {
+            self.assembler.put_number(Encoding::Sub_rm64_imm32, count, step - 1 + start);
+        }
+        self.assembler.put(Encoding::Xor_r32_rm32, &[register(Register::R13D), register(Register::R13D)]);
+        self.assembler.put(Encoding::Test_rm64_r64, &[register(count), register(count)]);
+        self.assembler.put(Encoding::Cmovs_r64_rm64, &[register(count), register(bits)]);
+        self.assembler.put(Encoding::Bts_rm64_r64, &[register(bits), register(count)]);
+        self.assembler.put_number(Encoding::Sub_rm64_imm32, bits, 1);
+        if near.is_reversed() {
+            self.assembler.put(Encoding::Not_rm64, &[register(bits)]);
+        }
+        self.assembler.put(Encoding::VEX_Kmovw_kr_r32, &[register(mask(0)), register(Register::R13D)]);
     }
 
     /// Places in vectors, as elements of so many bytes behind the code.

@@ -1,6 +1,8 @@
 //! Owns vectors of elements that lie a few elements apart: which vectors of memory hold them, and what brings
 //! them side by side. It does not know registers, nor where memory is.
 
+use iced_x86::Code as Encoding;
+
 use super::Set;
 
 /// The most vectors of memory that are read for one.
@@ -24,9 +26,14 @@ impl Near {
         (is_known && (set == Set::Avx512 || near.is_apart())).then_some(near)
     }
 
-    /// The vectors of memory.
-    pub(super) fn chunks(self) -> u32 {
+    /// Elements from one to the next, and vectors of memory.
+    pub(super) fn step(self) -> u32 {
         self.step
+    }
+
+    /// Whether the first element is the last one in memory.
+    pub(super) fn is_reversed(self) -> bool {
+        self.is_reversed
     }
 
     /// The element that a vector of memory begins with, from the lowest one.
@@ -57,16 +64,29 @@ impl Near {
         (0..self.lanes).map(from).collect()
     }
 
-    /// Which places of a vector of memory have elements, as bits: with those of the others they are a vector
-    /// in another order.
-    pub(super) fn taken(self, chunk: u32) -> u32 {
+    /// Which places of a vector of memory have elements, as a bit for each of the words of these: with those
+    /// of the others they are a vector in another order.
+    pub(super) fn taken(self, chunk: u32, words: u32) -> u8 {
         let own = (0..self.lanes).map(|lane| self.place(lane)).filter(|&(own, _)| own == chunk);
-        own.fold(0, |taken, (_, at)| taken | 1 << at)
+        own.fold(0, |taken, (_, at)| taken | ((1 << words) - 1) << (at * words))
     }
 
-    /// Where each element is in that vector.
-    pub(super) fn order(self) -> Vec<u32> {
-        (0..self.lanes).map(|lane| self.place(lane).1).collect()
+    /// Where each element is in that vector, as places of its words.
+    pub(super) fn order(self, words: u32) -> Vec<u32> {
+        let first = (0..self.lanes).map(|lane| self.place(lane).1 * words);
+        first.flat_map(|first| first..first + words).collect()
+    }
+}
+
+/// The instruction of AVX-512 that permutes elements of so many bytes, those of a vector alone or of two.
+pub(super) fn permute(is_alone: bool, bytes: u32, vector: u32) -> Encoding {
+    match (is_alone, bytes, vector) {
+        (true, 4, 64) => Encoding::EVEX_Vpermps_zmm_k1z_zmm_zmmm512b32,
+        (true, 4, _) => Encoding::EVEX_Vpermps_ymm_k1z_ymm_ymmm256b32,
+        (true, ..) => Encoding::EVEX_Vpermpd_zmm_k1z_zmm_zmmm512b64,
+        (false, 4, 64) => Encoding::EVEX_Vpermt2ps_zmm_k1z_zmm_zmmm512b32,
+        (false, 4, _) => Encoding::EVEX_Vpermt2ps_ymm_k1z_ymm_ymmm256b32,
+        (false, ..) => Encoding::EVEX_Vpermt2pd_zmm_k1z_zmm_zmmm512b64,
     }
 }
 
@@ -78,7 +98,7 @@ mod tests {
     fn vectors_of_memory_end_with_the_last_element() {
         for (step, lanes) in [(2, 16), (3, 8), (4, 8), (-1, 4), (-4, 16)] {
             let near = Near::new(step, lanes, 8, Set::Avx512).expect("it is near");
-            assert_eq!(near.start(near.chunks() - 1) + lanes - 1, near.step * (lanes - 1));
+            assert_eq!(near.start(near.step() - 1) + lanes - 1, near.step * (lanes - 1));
         }
         // The third and the fourth element are at the ends of two vectors each.
         assert!(Near::new(3, 4, 8, Set::Avx2).is_none());
@@ -94,12 +114,12 @@ mod tests {
             let vector = |chunk: u32| &memory[near.start(chunk) as usize..][..8];
             let mut of_two: Vec<u32> = vector(0).to_vec();
             let mut blended = of_two.clone();
-            for chunk in 0..near.chunks() {
-                if chunk > 0 || near.chunks() == 1 {
+            for chunk in 0..near.step() {
+                if chunk > 0 || near.step() == 1 {
                     let both: Vec<u32> = of_two.iter().chain(vector(chunk)).copied().collect();
                     of_two = near.permutation(chunk).iter().map(|&at| both[at as usize]).collect();
                 }
-                let own = (0..8).filter(|at| near.taken(chunk) >> at & 1 == 1);
+                let own = (0..8).filter(|at| near.taken(chunk, 1) >> at & 1 == 1);
                 own.for_each(|at| blended[at] = vector(chunk)[at]);
             }
             let mut wanted: Vec<u32> = (0..8).map(|lane| near.step * lane).collect();
@@ -107,7 +127,7 @@ mod tests {
                 wanted.reverse();
             }
             assert_eq!(of_two, wanted, "{step}");
-            assert_eq!(near.order().iter().map(|&at| blended[at as usize]).collect::<Vec<_>>(), wanted);
+            assert_eq!(near.order(1).iter().map(|&at| blended[at as usize]).collect::<Vec<_>>(), wanted);
         }
     }
 }

@@ -155,7 +155,7 @@ impl Expr {
     fn seed(&self, cotangent: &Expr) -> Result<Expr> {
         let (meta, given) = (self.meta()?, cotangent.meta()?);
         if !transform::is_continuous(self) {
-            let message = format_args!(
+            let message = format!(
                 "only floating-point and complex numbers have gradients, and the expression is of dtype {}: convert its operands, as with to_dtype() or float()",
                 meta.dtype()
             );

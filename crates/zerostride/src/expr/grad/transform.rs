@@ -182,7 +182,7 @@ fn of_product(a: &Expr, b: &Expr, cotangent: &Expr) -> Result<[Expr; 2]> {
 }
 
 fn without_derivative(op: Op, node: &Expr) -> Error {
-    let message = format_args!("{}() has no derivative; detach() takes its result as a constant", op.name());
+    let message = format!("{}() has no derivative; detach() takes its result as a constant", op.name());
     Error::runtime(message).within(|| node.formula())
 }
 
