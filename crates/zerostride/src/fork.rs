@@ -70,6 +70,7 @@ pub(crate) enum Guarded {
     Threads,
     /// The plans and the codes that are kept.
     Plans,
+    Stepped,
     Codes,
     /// The warnings given so far, the hook for warnings, and the policy of the process.
     Warned,

@@ -10,7 +10,7 @@ use super::native::{End, ProgramCode};
 use crate::plan::{Instruction, Program, Register};
 
 /// How a program reads a load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum LoadKind {
     /// One element for each result.
     Vector,

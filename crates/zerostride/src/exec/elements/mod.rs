@@ -14,5 +14,5 @@ pub(in crate::exec) use access::{Input, LineOrder, Output, StridedElements, Writ
 pub(crate) use dims::StridedDims;
 pub(in crate::exec) use dims::StridedRange;
 pub(in crate::exec) use operand::{Operand, Share, Writer};
-pub(in crate::exec) use rows::{ElementSlice, Feed, Place, Scratch, Sink};
+pub(in crate::exec) use rows::{ElementSlice, Feed, NEAR_STEPS, Place, Scratch, Sink};
 pub(in crate::exec) use window::{KeptFold, Window};

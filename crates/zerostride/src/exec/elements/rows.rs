@@ -3,8 +3,12 @@
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::marker::PhantomData;
+use std::ops::RangeInclusive;
 
 use crate::memory::{Block, Fresh};
+
+/// Strides of rows that code reads in place, but 0. Farther ones are copied, many at a time.
+pub(in crate::exec) const NEAR_STEPS: RangeInclusive<isize> = -4..=4;
 
 /// Rows of bytes with a constant stride.
 #[derive(Clone, Copy, Debug)]
@@ -102,6 +106,33 @@ impl<'a> ElementSlice<'a> {
         let ends = |start: Option<usize>| start.and_then(|start| start.checked_add(rows.bytes));
         assert!([ends(Some(first)), ends(last)].iter().all(|end| end.is_some_and(|end| end <= bytes.len())));
         Feed { at: bytes.as_ptr().wrapping_add(first), rows, apart: 1, lasting: PhantomData }
+    }
+}
+
+impl<'a> ElementSlice<'a> {
+    /// As [`rows`](ElementSlice::rows), of elements that are so many `apart`.
+    ///
+    /// # Panics
+    /// If a row begins or ends outside.
+    pub(in crate::exec) fn stepped_rows(
+        &self,
+        count: usize,
+        len: usize,
+        step: isize,
+        apart: isize,
+    ) -> Feed<'a> {
+        let ElementSlice { bytes, item, first } = *self;
+        let reach = |count: usize, by: isize| (count as isize - 1).checked_mul(by);
+        let ends = reach(len, apart).zip(reach(count, step)).and_then(|(along, across)| {
+            let lowest = first.checked_add(along.min(0))?.checked_add(across.min(0))?;
+            let highest = first.checked_add(along.max(0))?.checked_add(across.max(0))?;
+            Some((lowest, highest))
+        });
+        let there = bytes.len() / item;
+        assert!(ends.is_some_and(|(lowest, highest)| 0 <= lowest && (highest as usize) < there));
+        let rows = Rows { step: step * item as isize, count, bytes: len * item };
+        let at = bytes.as_ptr().wrapping_add(first as usize * item);
+        Feed { at, rows, apart, lasting: PhantomData }
     }
 }
 

@@ -12,7 +12,7 @@ use super::size::Size;
 use crate::Result;
 use crate::exec::body::{Compiled, LoadKind, Machine, is_worth_printing};
 use crate::exec::cache;
-use crate::exec::elements::{Operand, Share, StridedElements, Window, Writer, Written};
+use crate::exec::elements::{NEAR_STEPS, Operand, Share, StridedElements, Window, Writer, Written};
 use crate::fork::OnceLock;
 use crate::memory::Block;
 use crate::plan::{
@@ -27,9 +27,6 @@ const MOST_PARTS: usize = 64;
 /// part. Rows that do not begin at a line have two such ends each.
 const STREAM_ROW_BYTES: usize = 1 << 10;
 const STREAM_UNALIGNED_ROW_BYTES: usize = 8 << 10;
-
-/// Strides of rows that code reads in place, but 0. Farther ones are copied, many at a time.
-const NEAR_STEPS: RangeInclusive<isize> = -4..=4;
 
 /// Bytes of a cache line.
 const CACHE_LINE_BYTES: usize = 64;

@@ -4,12 +4,15 @@
 
 use super::loops::Loops;
 use super::{AsValue, Row, gather, share_out};
-use crate::exec::body::Compiled;
-use crate::exec::elements::{ElementSlice, StridedDims};
+use crate::exec::body::{Compiled, LoadKind};
+use crate::exec::elements::{ElementSlice, NEAR_STEPS, StridedDims};
 use crate::plan::{Cost, LEAST_PRINTED_ROW_BYTES};
 
 /// Nanoseconds of work on few elements below which it is faster to copy them and to run a kernel.
 const LEAST_NANOS: usize = 100;
+
+/// Elements that are a few apart from which on code is faster than copies, of which kernels compute.
+const LEAST_STEPPED_ELEMENTS: usize = 1 << 10;
 
 /// Elements of which a part of a row is a multiple.
 const PART_ELEMENTS: usize = 512;
@@ -23,7 +26,7 @@ pub(super) struct Direct<const N: usize> {
 }
 
 impl<const N: usize> Direct<N> {
-    /// `None` where there is little to do, where rows are not contiguous or of other dtypes than the
+    /// `None` where there is little to do, where elements of rows are far apart or of other dtypes than the
     /// operation computes in, or where the operation is not printed by now.
     pub(super) fn new(
         row: &'static Row,
@@ -37,15 +40,25 @@ impl<const N: usize> Direct<N> {
         }
         let dims = loops.joined();
         let &(len, steps) = dims.get().first()?;
-        if !steps.iter().all(|step| [0, 1].contains(step)) {
-            return None;
-        }
-        let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
         let is_short = len * row.inferred.compute.item_size() < LEAST_PRINTED_ROW_BYTES;
         if is_short && dims.get().len() > 1 {
             return None;
         }
-        let code = row.code(splats).filter(|code| code.is_printed_for(loops.numel))?;
+        let code = if steps.iter().all(|step| [0, 1].contains(step)) {
+            let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
+            row.code(splats)
+        } else if steps.iter().all(|step| NEAR_STEPS.contains(step)) && loops.numel >= LEAST_STEPPED_ELEMENTS
+        {
+            let kind = |step: isize| match step {
+                0 => LoadKind::Splat,
+                1 => LoadKind::Vector,
+                _ => LoadKind::Stepped(step),
+            };
+            row.stepped_code(&steps.map(kind))
+        } else {
+            None
+        };
+        let code = code.filter(|code| code.is_printed_for(loops.numel))?;
         Some(Direct { code, cost, dims })
     }
 
@@ -69,7 +82,7 @@ impl<const N: usize> Direct<N> {
     /// Writes some of the result's elements, the first of which has that number.
     fn run_part(&self, operands: &[Option<ElementSlice<'_>>; N], mut first: usize, mut out: &mut [u8]) {
         let item = self.code.item;
-        let (row, kinds) = self.dims.get()[0];
+        let (row, apart) = self.dims.get()[0];
         while !out.is_empty() {
             // A shift: a division would take as long as a hundred elements.
             let numel = out.len() >> item.trailing_zeros();
@@ -81,8 +94,12 @@ impl<const N: usize> Direct<N> {
             (own, out) = out.split_at_mut(count * len * item);
             let offsets = self.dims.offsets(first);
             let load = |operand: usize| {
-                let len = if kinds[operand] == 0 { 1 } else { len };
-                Some(operands[operand]?.at(offsets[operand]).rows(count, len, steps[operand]))
+                let (elements, step) = (operands[operand]?.at(offsets[operand]), steps[operand]);
+                Some(match apart[operand] {
+                    0 => elements.rows(count, 1, step),
+                    1 => elements.rows(count, len, step),
+                    apart => elements.stepped_rows(count, len, step, apart),
+                })
             };
             self.code.run_anywhere(count, len, &std::array::from_fn::<_, N, _>(load), own);
             first += count * len;

@@ -1,6 +1,9 @@
 //! Owns the rows of the table as they run without a plan: what computes an operation, and in which dtypes. It
 //! does not know where elements are.
 
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
 use zerostride_kernels::{MapKernel, StridedKernel, map_kernel, store_scalar, strided_kernel};
 use zerostride_ops::{Bucket, DType, Effort, Inferred, Op, Typed};
 use zerostride_shape::Strides;
@@ -8,7 +11,7 @@ use zerostride_shape::Strides;
 use super::value::{AsValue, Value};
 use crate::exec::body::{Compiled, LoadKind};
 use crate::exec::elements::ElementSlice;
-use crate::fork::OnceLock;
+use crate::fork::{Guarded, Lock, OnceLock};
 use crate::plan::{Instruction, Load, Program, Source};
 
 /// The most operands of an operation.
@@ -91,17 +94,9 @@ impl Row {
     /// The operation as a program on operands of the dtypes that [`read`] says; those whose bits are set are
     /// broadcast scalars.
     pub(super) fn code(&self, splats: usize) -> Option<&Compiled> {
-        let &Row { op, inferred, operands, .. } = self;
+        let operands = self.operands;
         let make = || {
-            let mut program = Program::default();
-            let load = |operand| load(operand, read(op, inferred, operand));
-            let loads = (0..operands).map(|operand| {
-                let load = program.push_load(load(operand));
-                let is_read = read(op, inferred, operand) == inferred.compute;
-                if is_read { load } else { program.push(Instruction::Cast(load), inferred.compute) }
-            });
-            let map = Instruction::Map { op, compute: inferred.compute, operands: loads.collect() };
-            program.result = program.push(map, inferred.result);
+            let program = self.program();
             std::array::from_fn(|splats| {
                 let kind =
                     |operand| if splats >> operand & 1 == 1 { LoadKind::Splat } else { LoadKind::Vector };
@@ -109,6 +104,34 @@ impl Row {
             })
         };
         (operands <= MOST_OPERANDS).then(|| &self.codes.get_or_init(|| Box::new(make()))[splats])
+    }
+
+    /// The same on operands that are read as these kinds say; `None` where there is no code for it.
+    pub(super) fn stepped_code(&'static self, kinds: &[LoadKind]) -> Option<&'static Compiled> {
+        type Known = HashMap<(Op, DType, SmallVec<[LoadKind; MOST_OPERANDS]>), &'static Compiled>;
+        static KNOWN: Lock<Option<Known>> = Lock::new(Guarded::Stepped, None);
+        let key = (self.op, self.inferred.compute, kinds.into());
+        let mut known = KNOWN.lock();
+        let code = known
+            .get_or_insert_default()
+            .entry(key)
+            .or_insert_with(|| Box::leak(Box::new(Compiled::new(&self.program(), kinds, false))));
+        code.has_code().then_some(*code)
+    }
+
+    /// The operation on operands of the dtypes that [`read`] says.
+    fn program(&self) -> Program {
+        let &Row { op, inferred, operands, .. } = self;
+        let mut program = Program::default();
+        let load = |operand| load(operand, read(op, inferred, operand));
+        let loads = (0..operands).map(|operand| {
+            let load = program.push_load(load(operand));
+            let is_read = read(op, inferred, operand) == inferred.compute;
+            if is_read { load } else { program.push(Instruction::Cast(load), inferred.compute) }
+        });
+        let map = Instruction::Map { op, compute: inferred.compute, operands: loads.collect() };
+        program.result = program.push(map, inferred.result);
+        program
     }
 
     /// The dtype in which an operand's elements are there: a number's are as code reads them.
