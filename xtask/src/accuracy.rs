@@ -1,13 +1,21 @@
-//! Owns `cargo xtask accuracy`: the search of every `f32` for the largest error of each function, which takes
-//! some minutes, and the table of them in `docs/accuracy.md`. It does not know how an error is measured
-//! (`crates/kernels/src/math/tests/accuracy.rs`).
+//! Owns `cargo xtask accuracy`: the search of every `f32`, or of random `f64`, for the largest error of each
+//! function, which takes some minutes, and the tables of them in `docs/accuracy.md`. It does not know how an
+//! error is measured (`crates/kernels/src/math/tests/accuracy.rs`, `spec/golden/search.py`).
 
 use std::process::{Command, Stdio};
 
-use crate::{Outcome, root};
+use crate::{Outcome, golden, root, run};
 
 const DOCUMENT: &str = "docs/accuracy.md";
 const TABLE: &str = "| function over every `f32` | error | at |\n|---|---|---|\n";
+
+/// Installs the package beside MPFR, searches random `f64`, and writes their table.
+pub(crate) fn sample(words: &[&str]) -> Outcome {
+    let python = golden::python()?;
+    let pip = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", "./crates/python"];
+    run(Command::new(&python).args(pip))?;
+    run(Command::new(&python).arg("spec/golden/search.py").args(words))
+}
 
 /// Searches, and writes the table. Only functions of which the search looks at `filter` lines are replaced.
 pub(crate) fn write(filter: &str) -> Outcome {

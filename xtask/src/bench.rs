@@ -23,7 +23,7 @@ under target, as DATE-part.
   --threads LIST  numbers of threads, such as 1,2; by default 1 and as many as there are processors
   --quick         about 3 minutes instead of 20: fewer rounds and sizes, no memory, all processors
   --render JSON   write the report and the pictures of a record again
-  --cliffs        search for cliffs instead, which takes some minutes: 400 random shapes, strides and dtypes, each beside
+  --cliffs        search for cliffs instead, which takes some minutes: 1000 random shapes, strides and dtypes, each beside
                   NumPy, on one thread. What is found goes to target/bench/records/MACHINE/cliffs.json and into the newest
                   record there. With a FILTER, only cases of a formula (copy, add, less, sqrt, normalise, sum, amax): these
                   are printed, no more

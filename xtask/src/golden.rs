@@ -1,6 +1,7 @@
 //! Owns `cargo xtask golden`: an environment with PyTorch, and the scripts that record its answers. It does
 //! not know what they record.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::{Outcome, root, run};
@@ -23,14 +24,20 @@ const SCRIPTS: [(&str, &str); 4] = [
     ("io", "spec/golden/io/make.py"),
 ];
 
-/// Rebuilds parts of the golden answers, or all of them.
-pub(crate) fn run_parts(parts: &[&str]) -> Outcome {
+/// The Python of the environment, which is made unless it is there.
+pub(crate) fn python() -> Result<PathBuf, String> {
     let environment = root().join(".venv").join("golden");
     let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     if !python.exists() {
         run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
     }
     run(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(REQUIREMENTS))?;
+    Ok(python)
+}
+
+/// Rebuilds parts of the golden answers, or all of them.
+pub(crate) fn run_parts(parts: &[&str]) -> Outcome {
+    let python = python()?;
     for (_, script) in SCRIPTS.iter().filter(|(part, _)| parts.is_empty() || parts.contains(part)) {
         run(Command::new(&python).arg(script))?;
     }

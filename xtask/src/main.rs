@@ -30,6 +30,7 @@ cargo xtask COMMAND
   bench             measure side by side with the peers; `cargo xtask bench --help`
   accuracy [NAME]   search every f32 for the largest error of each function and write docs/accuracy.md's table of them,
                     which takes some minutes
+  accuracy f64 [NAME,...] [--samples N]  search so many random f64 (a million) instead, beside MPFR
   test              all checks: format, lints, tests, documentation and its site, repository rules
   test --python     the tests of the Python package alone, in a virtual environment of their own
   test --free-threaded  those tests in a free-threaded Python (python3.14t or later), with the GIL off
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         ["golden", ref parts @ ..] => golden::run_parts(parts),
         ["bench", "functions", ref words @ ..] => bench::functions(words),
         ["bench", ref words @ ..] => bench::bench(words),
+        ["accuracy", "f64", ref words @ ..] => accuracy::sample(words),
         ["accuracy"] => accuracy::write(""),
         ["accuracy", name] => accuracy::write(name),
         ["release", "--check"] => release::check(),

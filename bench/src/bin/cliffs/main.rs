@@ -38,7 +38,7 @@ struct Options {
 fn main() -> Outcome<()> {
     let mut options = Options {
         python: "python3".into(),
-        cases: 400,
+        cases: 1000,
         seed: 1,
         formula: None,
         threads: 1,
