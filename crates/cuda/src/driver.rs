@@ -1,5 +1,5 @@
-//! Owns the calls of the driver: its functions, found by name in a library, and the context of each device, in
-//! which all calls run. It does not know what kernels compute.
+//! Owns the calls of the driver: its functions, found by name in a library, and the context of each device,
+//! in which all calls run. It does not know what kernels compute.
 
 use std::env;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};

@@ -2,7 +2,8 @@
 //! library finds them under their names. It does not know who calls them.
 //!
 //! All work is done when a call returns, on every stream. As on a GPU, a kernel that does what it must not is
-//! told by a later call, and the device is lost for the rest of the process; why is printed on standard error.
+//! told by a later call, and the device is lost for the rest of the process; why is printed on standard
+//! error.
 //!
 //! The environment says what is emulated when the driver is initialised: `ZEROSTRIDE_EMULATOR_DEVICES` (2),
 //! the bytes of each device, `ZEROSTRIDE_EMULATOR_MEMORY` (1 GiB), and after how many launches it is lost,

@@ -2,8 +2,8 @@
 //! where there is no GPU.
 //!
 //! Two faces: Rust's, [`Module`] and [`Memory`], for tests of single kernels, and C's, a library with the
-//! entry points of `libcuda` (`driver.rs`), which a program opens in its place. It takes the printed subset of
-//! PTX and refuses the rest by name. It shares no code with the printer.
+//! entry points of `libcuda` (`driver.rs`), which a program opens in its place. It takes the printed subset
+//! of PTX and refuses the rest by name. It shares no code with the printer.
 
 #![deny(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Owns the running of a module, thread by thread: blocks with shared memory and barriers. It does not know who
-//! printed it.
+//! Owns the running of a module, thread by thread: blocks with shared memory and barriers. It does not know
+//! who printed it.
 
 use crate::parse::{Act, Source, Space, TABLES};
 use crate::{Memory, Module, POISON};

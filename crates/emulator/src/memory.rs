@@ -1,5 +1,5 @@
-//! Owns the memory of a device: pieces, each at an address of its own with nothing beside it. It does not know
-//! what is in it.
+//! Owns the memory of a device: pieces, each at an address of its own with nothing beside it. It does not
+//! know what is in it.
 
 use crate::POISON;
 

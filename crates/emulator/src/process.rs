@@ -1,5 +1,5 @@
-//! Owns the running of tests with this library as the driver: a process takes its driver from the environment,
-//! and has one. It does not know what is tested.
+//! Owns the running of tests with this library as the driver: a process takes its driver from the
+//! environment, and has one. It does not know what is tested.
 
 use std::env;
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
