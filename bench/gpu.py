@@ -2,13 +2,23 @@
 
     ZEROSTRIDE_PTX_LAUNCHES=FOLDER cargo test -p zerostride-kernels --test kernels ptx
     python bench/gpu.py FOLDER
+    python bench/gpu.py --table [--tiny]
 
 The tests write each launch that they interpret: the kernel, its arguments, and all of memory before and
-after. This program needs these files, NumPy and NVIDIA's driver, nothing else. Any NaN equals any other. It has
-not been run on a GPU yet.
+after. This program needs these files, NumPy and NVIDIA's driver, nothing else. Any NaN equals any other.
+
+With `--table` the package `zerostride` computes formulas on the CPU and on the GPU, whose bits are compared,
+and the time on the GPU stands beside that of PyTorch, eager and compiled, where that is installed. `--tiny`
+takes sizes for the emulated driver, whose times mean nothing:
+
+    cargo build -p zerostride-emulator
+    ZEROSTRIDE_CUDA=target/debug/libzerostride_emulator.so python bench/gpu.py --table --tiny
+
+Neither has been run on a GPU yet.
 """
 
 import ctypes
+import functools
 import json
 import pathlib
 import sys
@@ -119,7 +129,79 @@ def replay(driver, path):
     return header["label"], count, sum(map(len, after))
 
 
+def pairs(m, a, b):
+    return ((a[:, None] - b[None]) ** 2).sum(-1)
+
+
+def layer_norm(m, x):
+    centred = x - x.mean(1, keepdim=True)
+    return centred / m.sqrt((centred * centred).mean(1, keepdim=True) + 1e-5)
+
+
+# The name, the shapes of the operands, and the formula, which both libraries understand.
+TABLE = [
+    ("copy", [(8192, 8192)], lambda m, x: x.clone()),
+    ("x + row * col", [(8192, 8192), (1, 8192), (8192, 1)], lambda m, x, row, col: x + row * col),
+    ("pairs", [(8192, 16), (8192, 16)], pairs),
+    ("rbf sum", [(8192, 16), (8192, 16)], lambda m, a, b: m.exp(-pairs(m, a, b)).sum(1)),
+    ("softmax", [(8192, 8192)], lambda m, x: m.softmax(x, 1)),
+    ("layer norm", [(8192, 8192)], layer_norm),
+    ("x.sum(1)", [(4096, 5000)], lambda m, x: x.sum(1)),
+]
+TINY = {8192: 48, 5000: 1100, 4096: 6}
+# How long a formula is repeated for a time, and how often.
+SECONDS, REPEATS = 0.2, 5
+
+
+def milliseconds(call, wait):
+    """The shortest of some means."""
+    def measured(count):
+        wait()
+        began = time.perf_counter()
+        for _ in range(count):
+            call()
+        wait()
+        return (time.perf_counter() - began) / count
+
+    call()
+    count = max(1, int(SECONDS / max(measured(1), 1e-6)))
+    return 1000 * min(measured(count) for _ in range(REPEATS))
+
+
+def table(tiny):
+    import zerostride as zs
+
+    try:
+        import torch
+    except ImportError:
+        torch = None
+    torch = torch if torch is not None and torch.cuda.is_available() else None
+    one = zs.zeros(1).cuda()
+    waits = {"zerostride": one.tolist, "torch": torch.cuda.synchronize if torch else None}
+    print(f"{'ms':>16}" + "".join(f"{name:>14}" for name in ("zerostride", "eager", "compiled", "bits differ")))
+    bad = 0
+    for name, shapes, formula in TABLE:
+        shapes = [tuple(TINY.get(size, size) if tiny else size for size in shape) for shape in shapes]
+        operands = [zs.rand(*shape, seed=1 + place) * 2 - 1 for place, shape in enumerate(shapes)]
+        moved = [operand.cuda() for operand in operands]
+        eager = functools.partial(formula, zs)
+        run = eager if name == "copy" else zs.fuse(eager)
+        found, wanted = run(*moved).cpu().numpy(), run(*operands).numpy()
+        differ = differences("f32", found.tobytes(), wanted.tobytes(), False)
+        bad += differ > 0
+        times = [milliseconds(lambda: run(*moved), waits["zerostride"])]
+        if torch:
+            theirs = [torch.from_numpy(operand.numpy()).cuda() for operand in operands]
+            for own in (formula, torch.compile(lambda m, *operands: formula(m, *operands))):
+                times.append(milliseconds(lambda: own(torch, *theirs), waits["torch"]))
+        cells = [f"{number:.4f}" for number in times] + ["-"] * (3 - len(times)) + [f"{differ} of {wanted.size}"]
+        print(f"{name:>16}" + "".join(f"{cell:>14}" for cell in cells), flush=True)
+    sys.exit(bad > 0)
+
+
 def main():
+    if sys.argv[1:2] == ["--table"]:
+        table("--tiny" in sys.argv[2:])
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     paths = sorted(pathlib.Path(sys.argv[1]).glob("*.launch"))

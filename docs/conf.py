@@ -45,7 +45,7 @@ CONTENTS = {
         "docs/ndarray",
         "docs/candle",
     ],
-    "Rust, shell, files": ["docs/rust", "docs/shell", "docs/files", "docs/systems"],
+    "Rust, shell, files": ["docs/rust", "docs/shell", "docs/files", "docs/gpu", "docs/systems"],
     "Reference": ["docs/python/reference", "docs/operations", "docs/accuracy", "CHANGELOG"],
     "Rules": ["spec/broadcasting", "spec/promotion", "spec/in_place", "spec/evaluation", "spec/*"],
 }

@@ -7,8 +7,9 @@ use std::fs;
 use std::path::Path;
 
 /// The modules from the lowest to the highest.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 18] = [
     "caller",
+    "device",
     "error",
     "fork",
     "interrupt",
@@ -28,7 +29,7 @@ const ORDER: [&str; 17] = [
 ];
 
 /// The modules of `exec` from the lowest to the highest.
-const EXEC: [&str; 5] = ["cache", "elements", "body", "schedule", "mod"];
+const EXEC: [&str; 6] = ["cache", "elements", "body", "schedule", "device", "mod"];
 
 /// Checks the sources of the crate in a folder.
 pub(crate) fn check(folder: &Path, sources: &[(String, String)], problems: &mut Vec<String>) {

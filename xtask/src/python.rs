@@ -1,6 +1,7 @@
 //! Owns the tests of the Python package, which run in a virtual environment of their own, as users install
 //! it. It does not know what they test.
 
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,7 +33,13 @@ pub(crate) fn test(of_source_distribution: bool) -> Outcome {
     let own = environment(python, ENVIRONMENT)?;
     let package = if of_source_distribution { source_distribution(&own)? } else { PACKAGE.to_owned() };
     install(&own, &package, if of_source_distribution { "--profile=release" } else { "--profile=dev" })?;
-    run(Command::new(own).args(PYTEST))
+    run(Command::new(own).args(PYTEST).env("ZEROSTRIDE_CUDA", emulator()?))
+}
+
+/// The library that the tests use as NVIDIA's driver.
+fn emulator() -> Result<PathBuf, String> {
+    run(Command::new(env!("CARGO")).args(["build", "--quiet", "--package", "zerostride-emulator"]))?;
+    Ok(target().join("debug").join(format!("{DLL_PREFIX}zerostride_emulator{DLL_SUFFIX}")))
 }
 
 /// The tests of the package in a free-threaded Python, with the GIL off.

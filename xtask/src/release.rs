@@ -8,11 +8,12 @@ use std::process::Command;
 use crate::{Outcome, root, run};
 
 /// The crates that go to crates.io, each after those that it uses.
-const PUBLISHED: [(&str, &str); 7] = [
+const PUBLISHED: [(&str, &str); 8] = [
     ("zerostride-shape", "crates/shape"),
     ("zerostride-ops", "crates/ops"),
     ("zerostride-code", "crates/code"),
     ("zerostride-kernels", "crates/kernels"),
+    ("zerostride-cuda", "crates/cuda"),
     ("zerostride", "crates/zerostride"),
     ("zerostride-explain", "crates/explain"),
     ("zerostride-cli", "crates/cli"),

@@ -76,6 +76,7 @@ help-eval-output = Scrive il risultato in un file .npy, .npz, .safetensors, .zar
 help-eval-format = Che cosa scrivere sullo standard output
 help-eval-format-npy = Come NumPy scrive gli array
 help-eval-format-csv = Una riga per ogni riga
+help-eval-device = Calcola su questo dispositivo: `cpu`, `cuda` o `cuda:1`; i file si leggono allora per intero. I risultati hanno gli stessi bit
 help-eval-threads = Calcola con questo numero di thread; di solito quanti ne dice RAYON_NUM_THREADS, altrimenti uno per core
 help-eval-max_memory = Tiene in memoria al più questa quantità, come 512MiB, e rifiuta ciò che ne richiede di più; di solito metà di quella disponibile
 help-eval-mmap = Calcola sulle pagine dei file .npy e .safetensors invece di leggerli. Nel frattempo nessun altro programma deve cambiarli: il risultato sarebbe sbagliato, o zs verrebbe terminato da SIGBUS

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
+use zerostride::Device;
 use zerostride_explain::Lang;
 
 use crate::{bytes, policy, threads};
@@ -162,6 +163,10 @@ pub(crate) struct EvalArgs {
     /// What to write to standard output.
     #[arg(long, value_name = "FORMAT", default_value = "npy")]
     pub(crate) format: StreamFormat,
+    /// Compute on this device: `cpu`, `cuda` or `cuda:1`; files are then read whole. Results have the same
+    /// bits.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub(crate) device: Device,
     /// Compute with this many threads; by default as RAYON_NUM_THREADS says, or else with one for each core.
     #[arg(long, value_name = "N", value_parser = threads::read)]
     pub(crate) threads: Option<NonZeroUsize>,

@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
-use zerostride::{Argument, DType, Expr, Scalar, Tensor};
+use zerostride::{Argument, DType, Device, Expr, Scalar, Tensor};
 use zerostride_ops::{self as ops, Misfit, Signature};
 
 use crate::entry::Call;
@@ -61,8 +61,7 @@ type Object<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// PyTorch's parameters with a single choice here: the name, the arguments that mean this choice, and the
 /// error message.
-const SETTLED: [(&str, &[&str], &str); 5] = [
-    ("device", &["cpu", "cpu:0"], "all tensors are on the CPU"),
+const SETTLED: [(&str, &[&str], &str); 4] = [
     ("layout", &["torch.strided"], "all tensors are strided"),
     (
         "memory_format",
@@ -104,6 +103,17 @@ impl<'a, 'py> Arguments<'a, 'py> {
             Err(Misfit::Twice(name)) => Err(arguments.misused(&format!("`{name}` is given twice"))),
             Err(Misfit::Unknown(name)) => Err(arguments.misused(&format!("there is no argument `{name}`"))),
         }
+    }
+
+    /// The device that an argument names.
+    pub(crate) fn device(&self, object: Object<'_, '_>) -> PyResult<Device> {
+        let text = object.str()?.to_string();
+        text.parse::<Device>().map_err(|error| {
+            PyNotImplementedError::new_err(format!(
+                "{}(): device={text} is not there: {error}",
+                self.function
+            ))
+        })
     }
 
     /// Refuses other choices than the single ones.

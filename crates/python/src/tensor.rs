@@ -126,13 +126,13 @@ impl PyTensor {
         dtype::object(py, self.0.dtype()).clone()
     }
 
-    /// Where the elements are: always "cpu".
+    /// Where the elements are: "cpu", or an NVIDIA GPU as "cuda:0".
     ///
     /// >>> zs.zeros(2).device
     /// 'cpu'
     #[getter]
-    fn device(&self) -> &'static str {
-        "cpu"
+    fn device(&self) -> String {
+        self.0.device().to_string()
     }
 
     /// The element of the memory at which the tensor starts.

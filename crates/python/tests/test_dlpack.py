@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import zerostride as zs
 
-CPU, CUDA, PINNED = 1, 2, 3
+CPU, METAL, PINNED = 1, 8, 3
 INT, UINT, FLOAT, BFLOAT, COMPLEX, BOOL = 0, 1, 2, 4, 5, 6
 READ_ONLY = 1
 
@@ -119,8 +119,8 @@ HOSTILE = {
     "half of all offsets": ({"byte_offset": 2**63}, "address"),
     "offset beyond a program's addresses": ({"byte_offset": 2**48}, "address"),
     "unaligned": ({"byte_offset": 1}, "aligned"),
-    "on another device": ({"device": CUDA}, r"device \(2, 0\)"),
-    "on another device, unsaid": ({"device": CUDA, "says_device": False}, r"device \(2, 0\)"),
+    "on another device": ({"device": METAL}, r"device \(8, 0\)"),
+    "on another device, unsaid": ({"device": METAL, "says_device": False}, r"device \(8, 0\)"),
     "several lanes": ({"lanes": 4}, "4 lanes"),
     "no lanes": ({"lanes": 0}, "0 lanes"),
     "odd bits": ({"bits": 24}, "24 bits"),
@@ -179,7 +179,7 @@ def test_no_deleter_and_no_capsule():
 
 def test_a_capsule_that_nobody_takes_is_not_touched():
     producer = Producer(Legacy)
-    producer.__dlpack_device__ = lambda: (CUDA, 0)
+    producer.__dlpack_device__ = lambda: (METAL, 0)
     with pytest.raises(BufferError, match="copy it there first"):
         zs.from_dlpack(producer)
     assert producer.deleted == 0

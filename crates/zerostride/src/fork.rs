@@ -68,6 +68,9 @@ pub(crate) enum Guarded {
     Waits,
     /// The start of the pool of threads.
     Threads,
+    /// The queue of devices and the kernels that are kept for them.
+    #[cfg(feature = "cuda")]
+    Devices,
     /// The plans and the codes that are kept.
     Plans,
     Stepped,

@@ -71,6 +71,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod caller;
+mod device;
 mod eager;
 mod error;
 mod exec;
@@ -101,6 +102,7 @@ pub use zerostride_shape::{
     broadcast_shapes,
 };
 
+pub use device::{Device, UnknownDevice};
 pub use eager::{
     Index, Interpolation, Moved, Operand, Outcome, Results, Unique, call_function, call_into, cat, dstack,
     eval_all, hstack, meshgrid, stack, vstack,

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use zerostride::io;
 use zerostride::stream::Passes;
-use zerostride::{Error, Expr, Plan};
+use zerostride::{Device, Error, Expr, Plan, Tensor};
 
 use super::output::Target;
 use super::progress::Progress;
@@ -49,7 +49,9 @@ fn run(args: &EvalArgs) -> Result<ExitCode> {
     let budget = Budget::new(args.max_memory, args.dry_run);
     let mut values = Bindings::new();
     for binding in &bindings {
-        values.insert(binding.name.to_owned(), load(binding, &budget, args, writes(&ast))?);
+        let whole = writes(&ast) || args.device != Device::Cpu;
+        let value = load(binding, &budget, args, whole)?;
+        values.insert(binding.name.to_owned(), if args.dry_run { value } else { moved(value, args.device)? });
     }
     let result = evaluate::evaluate(&ast, &values, &budget).map_err(|fault| fault.report(source))?;
     let span = result.span;
@@ -62,14 +64,16 @@ fn run(args: &EvalArgs) -> Result<ExitCode> {
             .help(say!("output-for-each", command = TWO_RESULTS))
             .into());
     }
-    compute(args, &results, &budget, &|error| Fault::engine(error, span).report(source).into())
+    compute(args, &results, &budget, args.device, &|error| Fault::engine(error, span).report(source).into())
 }
 
-/// Plans, checks the memory, runs, prints or writes. `refused` makes a report of an error in the expression.
+/// Plans, checks the memory, runs, prints or writes. What a device has computed is then on the CPU, and is
+/// printed or written as other tensors are. `refused` makes a report of an error in the expression.
 fn compute(
     args: &EvalArgs,
     results: &Results,
     budget: &Budget,
+    device: Device,
     refused: &dyn Fn(Error) -> Failure,
 ) -> Result<ExitCode> {
     let exprs = &results.exprs[..];
@@ -97,7 +101,7 @@ fn compute(
     for (path, array) in args.output.iter().zip(&arrays) {
         Target::check(path, args, Some(*array))?;
     }
-    if args.plan {
+    if args.plan && device == args.device {
         writeln!(anstream::stderr().lock(), "{plan}")?;
         if let Some(passes) = passes.as_ref().filter(|_| has_inputs) {
             writeln!(anstream::stderr().lock(), "{passes}")?;
@@ -122,6 +126,13 @@ fn compute(
             writeln!(out, "{}", say!("reads-and-holds", read = read, passes = passes, memory = memory))?;
         }
         return Ok(ExitCode::SUCCESS);
+    }
+    if device != Device::Cpu {
+        let found = plan.run_all().and_then(|found| found.iter().map(Tensor::cpu).collect());
+        let found: Vec<Tensor> = found.map_err(failed)?;
+        let exprs = found.into_iter().map(Expr::from).collect();
+        let results = Results { exprs, names: results.names.clone() };
+        return compute(args, &results, budget, Device::Cpu, refused);
     }
     let started = Instant::now();
     let mut progress = Progress::new(args.quiet);
@@ -217,9 +228,20 @@ fn warn_unused(ast: &Ast, bindings: &[Binding<'_>]) -> Result {
     Ok(())
 }
 
-/// The value of a name. A file is opened, and read when the expression runs. It is loaded at once if the
-/// expression `writes` to tensors, and mapped with `--mmap`.
-fn load(binding: &Binding<'_>, budget: &Budget, args: &EvalArgs, writes: bool) -> Result<Value> {
+/// The value on a device. Numbers have none, and tensors without dimensions stand for them.
+fn moved(value: Value, device: Device) -> Result<Value> {
+    match value {
+        Value::Tensor(expr) if device != Device::Cpu => {
+            let there = expr.eval().and_then(|tensor| tensor.to(device));
+            Ok(there.map_err(|error| Report::usage(error.to_string()))?.into())
+        }
+        _ => Ok(value),
+    }
+}
+
+/// The value of a name. A file is opened, and read when the expression runs. It is loaded `whole` if the
+/// expression writes to tensors or runs on a device, and mapped with `--mmap`.
+fn load(binding: &Binding<'_>, budget: &Budget, args: &EvalArgs, whole: bool) -> Result<Value> {
     let text = match binding.source {
         Source::File(text) => text,
         Source::Written(start) => return value_text::written(binding.argument, start, budget),
@@ -231,7 +253,7 @@ fn load(binding: &Binding<'_>, budget: &Budget, args: &EvalArgs, writes: bool) -
         return Ok(file_text::map(text)?.into());
     }
     let source = io::Source::open(text)?;
-    if !writes {
+    if !whole {
         return Ok(Expr::from(&source).into());
     }
     budget.take(source.entry().bytes()).map_err(|message| table::in_file(text, message))?;

@@ -760,6 +760,10 @@ class _Operations:
         """A copy in which the elements where a mask is true are those of `source`, in order."""
     def to(self, *target: Any, dtype: _DType | None = None, device: Any | None = None, other: _Operand | None = None, non_blocking: builtins.bool = False, copy: builtins.bool = False, memory_format: Any | None = None) -> Tensor:
         """The elements converted to another dtype, or that of another tensor; the tensor itself if it has that dtype, unless `copy`."""
+    def cpu(self) -> Tensor:
+        """The tensor in the memory of the process: the tensor itself if it is there, else a copy."""
+    def cuda(self, device: Any | None = None) -> Tensor:
+        """The tensor on an NVIDIA GPU, "cuda" or "cuda:1": the tensor itself if it is there, else a copy. What is computed with it is computed there, with the same bits."""
     def astype(self, dtype: _DType, *, copy: builtins.bool = True) -> Tensor:
         """The elements converted to another dtype; with `copy=False` the tensor itself if it has that dtype."""
     def float(self, *, memory_format: Any | None = None) -> Tensor:
@@ -883,7 +887,7 @@ class _Operations:
         """Bytes of all elements."""
     @property
     def device(self) -> str:
-        """Where the elements are: always "cpu"."""
+        """Where the elements are: "cpu", or an NVIDIA GPU as "cuda:0"."""
     def detach(self) -> Self:
         """The same values, which gradients take as constants."""
     def is_floating_point(self) -> builtins.bool:
@@ -932,9 +936,11 @@ class Tensor(_Operations):
         copy: builtins.bool | None = None,
     ) -> Any: ...
     def __dlpack_device__(self) -> tuple[builtins.int, builtins.int]: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
     def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType: ...
     def to_device(self, device: str, /, *, stream: None = None) -> Tensor:
-        """The tensor itself: there is one device."""
+        """The tensor on a device: the tensor itself if it is there."""
     def __buffer__(self, flags: builtins.int, /) -> memoryview: ...
     def __complex__(self) -> builtins.complex: ...
     def __setitem__(self, key: _Items | tuple[_Items, ...], value: _Operand) -> None: ...

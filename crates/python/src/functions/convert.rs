@@ -4,7 +4,7 @@
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyType};
-use zerostride::{DType, Typed};
+use zerostride::{DType, Device, Typed};
 
 use super::rows;
 use crate::arguments::{Arguments, Value};
@@ -20,6 +20,14 @@ rows! {
     /// dtype, unless `copy`.
     method "to" "input, *target, dtype=None, device=None, other=None, non_blocking=False, copy=False, memory_format=None" |a| {
         to(a)?
+    };
+    /// The tensor in the memory of the process: the tensor itself if it is there, else a copy.
+    method "cpu" "input" |a| moved(a, a.value("input")?, Device::Cpu)?;
+    /// The tensor on an NVIDIA GPU, "cuda" or "cuda:1": the tensor itself if it is there, else a copy. What
+    /// is computed with it is computed there, with the same bits.
+    method "cuda" "input, device=None" |a| {
+        let device = a.optional("device").map_or(Ok(Device::Cuda(0)), |device| a.device(device))?;
+        moved(a, a.value("input")?, device)?
     };
     /// The elements converted to another dtype; with `copy=False` the tensor itself if it has that dtype.
     both "astype" "input, dtype, *, copy=True" |a| {
@@ -111,26 +119,43 @@ fn to(a: &Arguments<'_, '_>) -> PyResult<Value> {
         return Err(a.misused("what follows the target are `non_blocking` and `copy`, each true or false"));
     }
     let copies = flags.get(1).map_or_else(|| a.flag("copy"), |copy| copy.is_truthy())?;
-    let mut wanted = a.dtype("dtype")?;
+    let (mut wanted, mut device) =
+        (a.dtype("dtype")?, a.optional("device").map(|object| a.device(object)).transpose()?);
     for object in targets.iter().copied().chain(a.optional("other")) {
         // NumPy's scalar classes have the attributes of arrays, but are dtypes.
         let is_array = !object.is_instance_of::<PyType>()
             && Given::new(object)?.is_some_and(|given| !matches!(given, Given::Number(_)));
         wanted = if is_array {
+            device = device.or(match Given::new(object)? {
+                Some(Given::Tensor(tensor)) => Some(tensor.device()),
+                Some(Given::Foreign(tensor)) => Some(tensor.device()),
+                _ => None,
+            });
             Some(typed(object)?.dtype)
         } else if let Ok(dtype) = dtype::extract(object) {
             Some(dtype)
-        } else if a.settled("device", object).is_ok() {
+        } else if let Ok(named) = a.device(object) {
+            device = Some(named);
             wanted
         } else {
             let what = object.str()?;
-            return Err(a.misused(&format!("{what} is neither a dtype nor a tensor nor the device 'cpu'")));
+            return Err(a.misused(&format!("{what} is neither a dtype nor a tensor nor a device")));
         };
     }
-    if wanted.is_none() && targets.is_empty() && a.optional("device").is_none() {
+    if wanted.is_none() && targets.is_empty() && device.is_none() {
         return Err(a.misused("neither a dtype nor a device is given"));
     }
     let x = a.value("input")?;
+    let is_there = |x: &Value| match x {
+        Value::Tensor(x) => device.is_none_or(|device| device == x.device()),
+        Value::Traced(_) => device.is_none_or(|device| device == Device::Cpu),
+    };
+    if let (false, Some(device)) = (is_there(&x), device) {
+        let dtype = wanted.filter(|_| matches!(x, Value::Tensor(_)));
+        let Value::Tensor(there) = moved(a, x, device)? else { unreachable!("only tensors are moved") };
+        let converted = || dtype.map_or_else(|| Ok(there.alias()), |dtype| there.to_dtype(dtype));
+        return compute(a.py, [there.numel()], converted).map(Value::Tensor).map_err(raise);
+    }
     let dtype = match &x {
         Value::Tensor(x) => x.dtype(),
         Value::Traced(x) => x.dtype().map_err(raise)?,
@@ -140,6 +165,16 @@ fn to(a: &Arguments<'_, '_>) -> PyResult<Value> {
             compute(a.py, [x.numel()], || x.clone_elements()).map(Value::Tensor).map_err(raise)
         }
         _ => cast(a, wanted.unwrap_or(dtype)),
+    }
+}
+
+/// The value on a device.
+fn moved(a: &Arguments<'_, '_>, x: Value, device: Device) -> PyResult<Value> {
+    match x {
+        Value::Tensor(x) => compute(a.py, [x.numel()], || x.to(device)).map(Value::Tensor).map_err(raise),
+        Value::Traced(_) => {
+            Err(TraceError::new_err("a traced function cannot move an array between devices"))
+        }
     }
 }
 

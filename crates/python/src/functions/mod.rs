@@ -50,7 +50,7 @@ impl Function {
         let signature = self.signature.get_or_init(|| Signature::read(self.parameters));
         let arguments = Arguments::new(self.name, (self.parameters, signature), call)?;
         arguments.check_settled()?;
-        (self.run)(&arguments)?.given(&arguments, self.name)
+        (self.run)(&arguments)?.moved(&arguments)?.given(&arguments, self.name)
     }
 }
 
@@ -61,6 +61,25 @@ pub(crate) enum Answer<'py> {
 }
 
 impl<'py> Answer<'py> {
+    /// The answer on the device that is asked for.
+    fn moved(self, a: &Arguments<'_, 'py>) -> PyResult<Answer<'py>> {
+        let Some(device) = a.optional("device").map(|device| a.device(device)).transpose()? else {
+            return Ok(self);
+        };
+        let tensor = match &self {
+            Answer::Value(Value::Tensor(tensor)) => tensor.alias(),
+            Answer::Object(object) => match object.cast::<PyTensor>() {
+                Ok(tensor) => tensor.get().0.alias(),
+                Err(_) => return Ok(self),
+            },
+            Answer::Value(Value::Traced(_)) => return Ok(self),
+        };
+        if tensor.device() == device {
+            return Ok(self);
+        }
+        compute(a.py, [tensor.numel()], || tensor.to(device)).map(Answer::from).map_err(raise)
+    }
+
     /// The object that is returned; `out` if it is given.
     fn given(self, a: &Arguments<'_, 'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         match (a.optional("out"), self) {

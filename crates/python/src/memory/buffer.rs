@@ -10,7 +10,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView, PyTuple};
 use smallvec::SmallVec;
-use zerostride::{Category, DType, Lent, Tensor};
+use zerostride::{Category, DType, Device, Lent, Tensor};
 
 use crate::dtype;
 use crate::error::raise;
@@ -154,6 +154,7 @@ impl PyTensor {
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, buffer: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let tensor = &slf.get().0;
         let (dtype, refused) = (tensor.dtype(), |message: &str| PyBufferError::new_err(message.to_owned()));
+        check_on_cpu(tensor)?;
         let format = format_of(dtype).ok_or_else(|| refused("bfloat16 has no buffer format"))?;
         if flags & ffi::PyBUF_WRITABLE != 0 && !tensor.is_writable() {
             return Err(refused("the tensor is read-only"));
@@ -208,7 +209,9 @@ impl PyTensor {
     fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: u32) -> PyResult<Bound<'py, PyTuple>> {
         let (py, tensor) = (slf.py(), &slf.get().0);
         // Pickle reads the bytes without a claim, so they are copied: no other thread can write the copy.
-        let distinct = distinct(tensor).and_then(|distinct| tensor::row_major(&distinct)).map_err(raise)?;
+        // What is on a GPU is pickled as what is not: another process may have none.
+        let distinct =
+            distinct(tensor).and_then(|distinct| tensor::row_major(&distinct.cpu()?)).map_err(raise)?;
         let bytes = Bound::new(py, PyTensor(bytes_of(&distinct)?))?;
         let data = if protocol >= 5 {
             py.import("pickle")?.getattr("PickleBuffer")?.call1((bytes,))?
@@ -224,6 +227,17 @@ impl PyTensor {
             false => (data, dtype, shape, stretched).into_pyobject(py)?,
         };
         PyTuple::new(py, [rebuild, arguments.into_any()])
+    }
+}
+
+/// Refuses elements that the CPU cannot read, in PyTorch's words.
+pub(super) fn check_on_cpu(tensor: &Tensor) -> PyResult<()> {
+    match tensor.device() {
+        Device::Cpu => Ok(()),
+        device => Err(PyTypeError::new_err(format!(
+            "can't convert {device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host \
+             memory first."
+        ))),
     }
 }
 

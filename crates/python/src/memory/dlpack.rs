@@ -7,17 +7,18 @@ use std::any::Any;
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
-use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use smallvec::SmallVec;
-use zerostride::{Category, DType, Lent, MAX_RANK, Tensor};
+use zerostride::{self as engine, Category, DType, Lent, MAX_RANK, Tensor};
 
 use crate::error::raise;
 use crate::tensor::PyTensor;
 
 const CPU: i32 = 1;
+const CUDA: i32 = 2;
 /// Pinned host memory, which a GPU can access.
 const CPU_PINNED: i32 = 3;
 
@@ -34,6 +35,15 @@ pub(super) struct Version {
 pub(super) struct Device {
     kind: i32,
     id: i32,
+}
+
+impl Device {
+    fn of(tensor: &Tensor) -> Device {
+        match tensor.device() {
+            engine::Device::Cpu => Device { kind: CPU, id: 0 },
+            engine::Device::Cuda(index) => Device { kind: CUDA, id: index as i32 },
+        }
+    }
 }
 
 #[repr(C)]
@@ -89,6 +99,10 @@ pub(super) trait Managed: Sized {
 }
 
 impl Array {
+    pub(super) fn is_on_cpu(&self) -> bool {
+        self.device.kind != CUDA
+    }
+
     pub(super) fn is_complex(&self) -> bool {
         self.dtype.code == 5
     }
@@ -200,7 +214,7 @@ fn managed<M: Managed>(tensor: &Tensor, flags: u64) -> NonNull<M> {
 pub(super) fn array(tensor: &Tensor, shape: *mut i64, strides: *mut i64) -> Array {
     Array {
         data: tensor.data_ptr().cast(),
-        device: Device { kind: CPU, id: 0 },
+        device: Device::of(tensor),
         ndim: tensor.ndim() as i32,
         dtype: data_type(tensor.dtype()),
         shape,
@@ -234,11 +248,19 @@ impl PyTensor {
         dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        if stream.is_some() {
+        let own = self.__dlpack_device__();
+        if stream.is_some() && own.0 == CPU {
             return Err(PyValueError::new_err("a tensor on the CPU has no stream"));
         }
-        if dl_device.is_some_and(|device| device != (CPU, 0)) {
-            return Err(PyBufferError::new_err("tensors are on the CPU, and are shown nowhere else"));
+        if dl_device.is_some_and(|device| device != own) {
+            let message = format!("the tensor is on {}, and is shown nowhere else", self.0.device());
+            return Err(PyBufferError::new_err(message));
+        }
+        // Of -1 the protocol says that nothing is to be waited for.
+        let stream = stream.map(|stream| stream.extract::<isize>()).transpose()?.filter(|stream| *stream > 0);
+        if let Some(stream) = stream {
+            // SAFETY: the consumer names a stream of the tensor's device, as the protocol says.
+            unsafe { self.0.precede(stream as usize) }.map_err(raise)?;
         }
         let copied = if copy == Some(true) { COPIED } else { 0 };
         let tensor = if copied > 0 { self.0.clone_elements().map_err(raise)? } else { self.0.alias() };
@@ -254,9 +276,37 @@ impl PyTensor {
         show::<Legacy>(py, &tensor, 0)
     }
 
-    /// For other libraries: on the CPU.
+    /// For other libraries: on the CPU, or on an NVIDIA GPU.
     fn __dlpack_device__(&self) -> (i32, i32) {
-        (CPU, 0)
+        let Device { kind, id } = Device::of(&self.0);
+        (kind, id)
+    }
+
+    /// For other libraries that compute on NVIDIA's GPUs: where the elements are, whose work is on the
+    /// default stream.
+    #[getter]
+    fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (tensor, shown) = (&self.0, PyDict::new(py));
+        let kind = match (tensor.dtype(), tensor.dtype().category()) {
+            (DType::BF16, _) => None,
+            (_, Category::Bool) => Some('b'),
+            (dtype, Category::Int) => Some(if dtype.is_signed_int() { 'i' } else { 'u' }),
+            (_, Category::Float) => Some('f'),
+            (_, Category::Complex) => Some('c'),
+        };
+        let (Some(kind), CUDA) = (kind, Device::of(tensor).kind) else {
+            let message = "only tensors on a GPU have it, of dtypes that NumPy has";
+            return Err(PyAttributeError::new_err(message));
+        };
+        let item = tensor.dtype().item_size() as isize;
+        let strides: Vec<isize> = tensor.strides().iter().map(|stride| stride.saturating_mul(item)).collect();
+        shown.set_item("shape", PyTuple::new(py, tensor.shape())?)?;
+        shown.set_item("strides", PyTuple::new(py, strides)?)?;
+        shown.set_item("typestr", format!("{}{kind}{item}", if item == 1 { '|' } else { '<' }))?;
+        shown.set_item("data", (tensor.data_ptr() as usize, false))?;
+        shown.set_item("version", 3)?;
+        shown.set_item("stream", 1)?;
+        Ok(shown)
     }
 }
 
@@ -273,12 +323,16 @@ impl Drop for Borrowed {
 /// A tensor on the memory of an array with `__dlpack__`.
 pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = object.py();
+    let named = PyDict::new(py);
+    named.set_item("max_version", (1, 0))?;
     if let Ok(device) = object.getattr("__dlpack_device__") {
         let (kind, id) = device.call0()?.extract()?;
         check(&Device { kind, id })?;
+        if kind == CUDA {
+            // What its owner does with the memory comes before our work, which is on the default stream.
+            named.set_item("stream", 1)?;
+        }
     }
-    let named = PyDict::new(py);
-    named.set_item("max_version", (1, 0))?;
     let capsule = match object.call_method("__dlpack__", (), Some(&named)) {
         // An object that predates versions does not have the argument.
         Err(error) if error.is_instance_of::<PyTypeError>(py) => object.call_method0("__dlpack__")?,
@@ -292,14 +346,15 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     }
 }
 
-/// Refuses memory that the CPU cannot access.
+/// Refuses memory that neither the CPU nor an NVIDIA GPU can access.
 fn check(device: &Device) -> PyResult<()> {
     let Device { kind, id } = *device;
-    if kind == CPU || kind == CPU_PINNED {
+    if kind == CPU || kind == CPU_PINNED || kind == CUDA && id >= 0 {
         return Ok(());
     }
     Err(PyBufferError::new_err(format!(
-        "the array is on the DLPack device ({kind}, {id}), and tensors are on the CPU: copy it there first"
+        "the array is on the DLPack device ({kind}, {id}), and tensors are on the CPU or an NVIDIA GPU: copy it \
+         there first"
     )))
 }
 
@@ -384,8 +439,14 @@ pub(super) unsafe fn lent(
         writable,
     };
     // SAFETY: the caller guarantees the elements and the lender. Accesses by other libraries meanwhile are
-    // the program's responsibility.
-    unsafe { Tensor::from_lent(&lent, lender) }.map_err(raise)
+    // the program's responsibility; on a device they are ordered before ours, as `import` has asked.
+    let tensor = unsafe {
+        match array.device {
+            Device { kind: CUDA, id } => Tensor::from_lent_on_cuda(id as usize, &lent, lender),
+            _ => Tensor::from_lent(&lent, lender),
+        }
+    };
+    tensor.map_err(raise)
 }
 
 /// A new tensor with the sizes and dtype of an array.
@@ -394,7 +455,12 @@ pub(super) unsafe fn lent(
 /// The array's lists are valid for the call.
 pub(super) unsafe fn zeros(array: &Array) -> PyResult<Tensor> {
     check(&array.device)?;
-    Tensor::full(&dims(array)?.0, 0, dtype(array)?).map_err(raise)
+    let device = match array.device {
+        Device { kind: CUDA, id } => engine::Device::Cuda(id as usize),
+        _ => engine::Device::Cpu,
+    };
+    let zeros = Tensor::full(&dims(array)?.0, 0, dtype(array)?);
+    zeros.and_then(|zeros| zeros.to(device)).map_err(raise)
 }
 
 fn dtype(array: &Array) -> PyResult<DType> {

@@ -12,7 +12,7 @@ use pyo3::exceptions::{PyBufferError, PyNotImplementedError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyString, PyType};
-use zerostride::Tensor;
+use zerostride::{Device, Tensor};
 
 use super::dlpack::{self, Array, Version, Versioned};
 use crate::once::{Once, name};
@@ -139,6 +139,10 @@ fn elements(object: &Bound<'_, PyAny>, known: &Known) -> PyResult<Option<Tensor>
         }
         array.assume_init()
     };
+    // Of a device the Python protocol asks that its streams wait for each other.
+    if !array.is_on_cpu() {
+        return Ok(None);
+    }
     if array.is_complex() && object.call_method0(name!(py, "is_conj"))?.is_truthy()? {
         return Ok(None);
     }
@@ -198,7 +202,8 @@ pub(crate) fn is_made_from_torch(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// A tensor as one of torch's, on the same memory; `None` where torch shows no functions.
 pub(super) fn to_torch<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let Some(known) = torch(py)? else { return Ok(None) };
+    let known = torch(py)?.filter(|_| tensor.device() == Device::Cpu);
+    let Some(known) = known else { return Ok(None) };
     let mut object = std::ptr::null_mut();
     // SAFETY: the function takes the array over, and Python's lock is held.
     unsafe {

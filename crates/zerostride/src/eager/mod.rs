@@ -4,6 +4,7 @@
 mod arrange;
 mod copies;
 mod covariance;
+mod devices;
 mod evaluate;
 mod in_place;
 mod methods;

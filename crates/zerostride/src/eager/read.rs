@@ -13,11 +13,15 @@ use crate::{Error, Expr, Result, Tensor};
 
 impl Tensor {
     /// Calls `read` with the elements in row-major order and in their stored form; a strided view is copied
-    /// first.
+    /// first, and so is what is on a device: elements are read where the program is.
     pub(crate) fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Result<R> {
-        let tensor = self.contiguous()?;
-        let guard = tensor.reading()?;
-        Ok(read(guard.bytes(tensor.reach())))
+        self.cpu()?.contiguous()?.with_reach(read)
+    }
+
+    /// Calls `read` with the bytes from the lowest to the highest element.
+    pub(crate) fn with_reach<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Result<R> {
+        let guard = self.reading()?;
+        Ok(read(guard.bytes(self.reach())))
     }
 
     /// A claim to read the tensor's elements.
@@ -32,14 +36,14 @@ impl Tensor {
         &self,
         read: impl FnOnce(&[u8], &dyn Fn(&[usize]) -> Range<usize>) -> R,
     ) -> Result<R> {
-        let (reach, guard) = (self.reach(), self.reading()?);
-        let size = self.dtype().item_size();
+        let tensor = self.cpu()?;
+        let (reach, size) = (tensor.reach(), tensor.dtype().item_size());
         let place = |index: &[usize]| {
-            let steps = index.iter().zip(self.strides()).map(|(&index, &stride)| index as isize * stride);
-            let start = (self.layout().offset() + steps.sum::<isize>()) as usize * size - reach.start;
+            let steps = index.iter().zip(tensor.strides()).map(|(&index, &stride)| index as isize * stride);
+            let start = (tensor.layout().offset() + steps.sum::<isize>()) as usize * size - reach.start;
             start..start + size
         };
-        Ok(read(guard.bytes(reach.clone()), &place))
+        tensor.with_reach(|bytes| read(bytes, &place))
     }
 
     /// The elements in row-major order.

@@ -11,6 +11,8 @@ use std::fmt;
 use zerostride_ops::{DType, OpError};
 use zerostride_shape::{Diagnostic, ErrorClass, Shape, ShapeError};
 
+use crate::Device;
+
 #[cfg(feature = "io")]
 pub use file::{FileError, HeaderLimit, Printable, Problem};
 #[cfg(feature = "io")]
@@ -104,6 +106,22 @@ pub enum Error {
         bytes: usize,
         /// The tensor's shape.
         shape: Shape,
+    },
+    /// Elements on a device are wanted by an operation that only the CPU has. Nothing was moved.
+    #[error("{} has no kernel for {device}; move its operands with .cpu()", named(operation))]
+    NoKernel {
+        /// The operation, in PyTorch's words or as its plan prints it; empty where it has no name.
+        operation: String,
+        /// Where its operands are.
+        device: Device,
+    },
+    /// A device that is not there or does not work.
+    #[error("{device}: {reason}")]
+    Device {
+        /// The device.
+        device: Device,
+        /// What its driver says.
+        reason: String,
     },
     /// Arrays that are not in memory would have to be, and there is not enough of it.
     #[error("{needed} bytes of memory are needed, and {limit} may be taken: {reason}")]
@@ -211,6 +229,10 @@ impl Error {
             source => Error::In { expression: expression(), source: Box::new(source) },
         }
     }
+}
+
+fn named(operation: &str) -> &str {
+    if operation.is_empty() { "the operation" } else { operation }
 }
 
 fn held_here(operation: &str, writes: bool) -> String {

@@ -5,6 +5,8 @@
 
 mod body;
 mod cache;
+#[cfg(feature = "cuda")]
+pub(crate) mod device;
 mod elements;
 mod schedule;
 
@@ -41,11 +43,19 @@ pub(crate) fn run_all(plan: &Plan) -> Result<Vec<Tensor>> {
 }
 
 fn run_with_claims(plan: &Plan) -> Result<Vec<Tensor>> {
-    let mut memory = claim(plan, None)?;
+    #[cfg(feature = "cuda")]
+    let on_device = device::run(plan)?;
+    #[cfg(not(feature = "cuda"))]
+    let on_device = None;
+    let computed = on_device.map_or_else(
+        || {
+            let mut memory = claim(plan, None)?;
+            Ok(share(plan, interruptible(&mut memory, |memory| steps::run(plan, memory, None))?))
+        },
+        Ok::<_, Error>,
+    )?;
     let mut results: Vec<Tensor> = Vec::with_capacity(plan.passes.results.len());
-    let slots = interruptible(&mut memory, |memory| steps::run(plan, memory, None))?;
-    drop(memory);
-    for (index, result) in share(plan, slots).into_iter().enumerate() {
+    for (index, result) in computed.into_iter().enumerate() {
         // An expression that was given twice has been computed once.
         let twin = || plan.passes.results.iter().position(|&other| other == plan.passes.results[index]);
         results.push(match result {
@@ -76,7 +86,12 @@ pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
     }
     let expr = expr.to_dtype(out.dtype());
     let plan = Plan::into_layout(&expr, out.layout())?;
-    if writes_over_what_it_has_read(&plan, out) {
+    let direct = writes_over_what_it_has_read(&plan, out);
+    #[cfg(feature = "cuda")]
+    if device::run_into(&expr, &plan, out, direct)?.is_some() {
+        return Ok(());
+    }
+    if direct {
         let mut memory = claim(&plan, Some(out))?;
         return interruptible(&mut memory, |memory| steps::run(&plan, memory, Some(out))).map(drop);
     }
@@ -144,10 +159,7 @@ fn claim(plan: &Plan, target: Option<&Tensor>) -> Result<Access> {
         None => Access::wait(claims(), Some(Arc::clone(&plan.passes) as Arc<dyn Named>))?,
     };
     for leaf in &plan.leaves {
-        let found = access.guard(leaf.tensor.storage()).version();
-        if let Some(captured) = leaf.version.filter(|&captured| captured != found) {
-            return Err(Error::Modified { shape: leaf.tensor.shape_value().clone(), captured, found });
-        }
+        leaf.check(access.guard(leaf.tensor.storage()).version())?;
     }
     Ok(access)
 }

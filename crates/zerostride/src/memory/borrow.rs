@@ -27,6 +27,9 @@
 //! A storage on memory of a borrow is *closed* when the borrow ends: that waits for the operations that use
 //! it, and refuses all later ones ([`Error::ScopeEnded`]), so that a handle that is left touches nothing.
 //!
+//! So is memory on a device, from the beginning: nothing but the device touches it, in the order of its
+//! queue.
+//!
 //! # What a child has after a fork
 //!
 //! Of the claims of the parent, those of the thread that forked. Other threads are not there to release
@@ -101,6 +104,11 @@ impl Holder {
     /// An operation that begins on this thread.
     pub(crate) fn here(name: Option<Arc<dyn Named>>) -> Holder {
         Holder { thread: this_thread(), nested: HOLDS.get() > 0, name }
+    }
+
+    /// The operation's name; empty if it has none.
+    pub(super) fn operation(&self) -> String {
+        self.name.as_ref().map_or_else(String::new, |named| named.name())
     }
 }
 
@@ -203,6 +211,13 @@ impl Default for Claims {
 }
 
 impl Claims {
+    /// Those on a storage that is closed from the beginning.
+    #[cfg(feature = "cuda")]
+    pub(super) fn closed() -> Claims {
+        let state = State { process: process(), closed: true, ..State::default() };
+        Claims { brief: (unused() | LISTED).into(), state: Mutex::new(state), changed: Condvar::new() }
+    }
+
     /// Waits until none of the claims conflicts with another operation's, then holds them.
     ///
     /// # Errors
@@ -344,8 +359,7 @@ impl Claims {
         for (held, by) in &state.held {
             if claims.iter().any(|claim| claim.conflicts(held)) {
                 if by.thread == holder.thread {
-                    let operation = by.name.as_ref().map_or_else(String::new, |named| named.name());
-                    return Err(Error::HeldHere { operation, writes: held.write });
+                    return Err(Error::HeldHere { operation: by.operation(), writes: held.write });
                 }
                 others.push(by.thread);
             }

@@ -1,11 +1,12 @@
 //! Owns single regions of memory: from the system, aligned, initialised, and on huge pages where they are
-//! large; or from a lender. It does not know what they are used for, nor about reuse (`pool.rs`).
+//! large; from a lender; or on a device. It does not know what they are used for, nor about reuse
+//! (`pool.rs`).
 
 use std::any::Any;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::fork;
+use crate::{Device, fork};
 
 /// Bytes that every region is aligned to: a cache line, and every vector register.
 pub(super) const ALIGNMENT_BYTES: usize = 64;
@@ -19,13 +20,28 @@ const MAPPED_STEP_BYTES: usize = 1 << 16;
 /// Bytes of all mapped regions.
 static MAPPED: AtomicUsize = AtomicUsize::new(0);
 
-/// A run of initialised bytes.
+/// A run of initialised bytes, or of bytes on a device.
 #[derive(Debug)]
 pub(super) struct Region {
     start: NonNull<u8>,
     capacity: usize,
-    /// The lender of the memory, who keeps it until this is dropped; `None` for memory of the system.
-    lender: Option<Box<dyn Any + Send + Sync>>,
+    owner: Owner,
+}
+
+/// Who has the memory of a region.
+#[derive(Debug)]
+enum Owner {
+    System,
+    /// A lender, who keeps it until this is dropped.
+    Lender {
+        _lender: Box<dyn Any + Send + Sync>,
+    },
+    /// A device, on which it is kept until the owner is dropped. Its address is the device's.
+    #[cfg(feature = "cuda")]
+    Device {
+        device: Device,
+        _owner: Box<dyn Any + Send + Sync>,
+    },
 }
 
 // SAFETY: a region owns its memory, or has a lender that may be dropped on any thread.
@@ -56,7 +72,7 @@ impl Region {
         // Every claim and lock needs memory first.
         fork::watch(super::forget_other_threads);
         let start = if is_mapped(capacity) { map(capacity)? } else { allocate(capacity)? };
-        Some(Region { start, capacity, lender: None })
+        Some(Region { start, capacity, owner: Owner::System })
     }
 
     /// Memory of a lender.
@@ -65,13 +81,34 @@ impl Region {
     /// From `start` on, `len` bytes are initialised and stay valid until the lender is dropped.
     pub(super) unsafe fn lent(start: NonNull<u8>, len: usize, lender: Box<dyn Any + Send + Sync>) -> Region {
         fork::watch(super::forget_other_threads);
-        Region { start, capacity: len, lender: Some(lender) }
+        Region { start, capacity: len, owner: Owner::Lender { _lender: lender } }
     }
 
-    /// Whether the memory is a lender's.
+    /// Memory on a device, from an address of the device on, which is never used as one here.
+    #[cfg(feature = "cuda")]
+    pub(super) fn on_device(
+        start: NonNull<u8>,
+        len: usize,
+        device: Device,
+        owner: Box<dyn Any + Send + Sync>,
+    ) -> Region {
+        fork::watch(super::forget_other_threads);
+        Region { start, capacity: len, owner: Owner::Device { device, _owner: owner } }
+    }
+
+    /// Whether the memory is not the system's.
     #[inline]
     pub(super) fn is_lent(&self) -> bool {
-        self.lender.is_some()
+        !matches!(self.owner, Owner::System)
+    }
+
+    /// Where the memory is.
+    pub(super) fn device(&self) -> Device {
+        #[cfg(feature = "cuda")]
+        if let Owner::Device { device, .. } = self.owner {
+            return device;
+        }
+        Device::Cpu
     }
 
     #[inline]
@@ -88,7 +125,7 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         if self.is_lent() {
-            // The lender is told by being dropped.
+            // The owner is told by being dropped.
         } else if is_mapped(self.capacity) {
             // SAFETY: `start` came from `map` with this capacity, and every user of it borrowed this value.
             unsafe { unmap(self.start, self.capacity) }

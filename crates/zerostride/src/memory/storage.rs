@@ -14,7 +14,7 @@ use super::borrow::{Claim, Claims, Holder, Request};
 use super::hazard::{Hazards, Noted};
 use super::pool::{self, Shared};
 use super::region::Region;
-use crate::Result;
+use crate::{Device, Error, Result};
 
 /// A block of memory that views of a tensor share.
 ///
@@ -55,7 +55,31 @@ impl Storage {
         Storage { writable, ..Storage::new(region, len) }
     }
 
-    /// Whether the memory is a lender's, so that other tensors cannot reuse it.
+    /// Memory on a device, from an address of the device on. It is closed from the beginning: no claim lets
+    /// the CPU touch it. Work of the device is ordered by its queue (`exec/device`).
+    #[cfg(feature = "cuda")]
+    pub(crate) fn on_device(
+        start: NonNull<u8>,
+        len: usize,
+        device: Device,
+        owner: Box<dyn Any + Send + Sync>,
+    ) -> Storage {
+        let region = Region::on_device(start, len, device, owner);
+        Storage { claims: Claims::closed(), ..Storage::new(region, len) }
+    }
+
+    /// Where the memory is.
+    pub(crate) fn device(&self) -> Device {
+        self.region.device()
+    }
+
+    /// Counts a write of the device's.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn count_write(&self) {
+        self.version.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Whether the memory is not the system's, so that other tensors cannot reuse it.
     #[inline]
     pub(crate) fn is_lent(&self) -> bool {
         self.region.is_lent()
@@ -320,12 +344,15 @@ impl Guard {
     /// Waits for the ranges.
     ///
     /// # Errors
-    /// The wait was interrupted, or would never end.
+    /// The wait was interrupted, or would never end; or the storage is on a device.
     ///
     /// # Panics
     /// If a range ends outside the storage, or is to be written and may not be.
     pub(crate) fn acquire(storage: &Shared, claims: Request, holder: &Holder) -> Result<Guard> {
         check(storage, &claims);
+        if storage.device() != Device::Cpu {
+            return Err(Error::NoKernel { operation: holder.operation(), device: storage.device() });
+        }
         storage.claims.acquire(&claims, holder)?;
         Ok(Guard::new(storage, claims, false))
     }

@@ -54,6 +54,16 @@ impl Leaf {
         Ok(self)
     }
 
+    /// Refuses an operand that has been written to since it was captured.
+    pub(crate) fn check(&self, found: u64) -> Result<()> {
+        match self.version.filter(|&captured| captured != found) {
+            Some(captured) => {
+                Err(Error::Modified { shape: self.tensor.shape_value().clone(), captured, found })
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The byte at which the plan counts the first of its elements in memory.
     pub(crate) fn first_byte(&self) -> usize {
         let moved = self.moved.wrapping_mul(self.tensor.dtype().item_size() as isize);

@@ -60,7 +60,7 @@ fn dying_operand(step: &Step, buffers: &[Buffer], dies: impl Fn(usize) -> bool) 
 }
 
 /// For each buffer the last step that reads it; results are read after all of them.
-pub(super) fn last_reads(steps: &[Step], buffers: usize, results: &[usize]) -> Vec<Option<usize>> {
+pub(crate) fn last_reads(steps: &[Step], buffers: usize, results: &[usize]) -> Vec<Option<usize>> {
     let mut last = vec![None; buffers];
     for (index, step) in steps.iter().enumerate() {
         step.work.sources().filter_map(Source::buffer).for_each(|buffer| last[buffer] = Some(index));

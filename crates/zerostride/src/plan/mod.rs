@@ -31,6 +31,8 @@ pub(crate) use cost::Cost;
 pub(crate) use folded::{FoldKind, FoldedStep};
 pub(crate) use grid::{FoldForm, Grid, LANE_ROWS, widest};
 pub(crate) use lower::Leaf;
+#[cfg(feature = "cuda")]
+pub(crate) use memory::last_reads;
 pub(crate) use pairs::{PAIR_COLUMNS, PAIR_ROWS, Pairs};
 pub(crate) use panel::{LEAST_PRINTED_ROW_BYTES, Panel, RowForm, Walk};
 pub(crate) use program::{

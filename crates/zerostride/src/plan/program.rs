@@ -78,6 +78,9 @@ pub(crate) struct Program {
     /// The register that is the program's value.
     pub(crate) result: Register,
     pub(crate) kept: Kept,
+    /// The same for the executor of devices.
+    #[cfg(feature = "cuda")]
+    pub(crate) on_device: Kept,
     /// The instructions and loads so far, to find equal ones; empty once the program is complete.
     written: Written,
 }

@@ -8,7 +8,12 @@ use bytemuck::NoUninit;
 use zerostride_ops::{Category, DType, Element};
 use zerostride_shape::{Layout, Shape, Strides};
 
+#[cfg(feature = "cuda")]
+use zerostride_cuda::{Gpu, Stream};
+
 use super::Tensor;
+#[cfg(feature = "cuda")]
+use crate::Device;
 use crate::memory::{Shared, Storage};
 use crate::{Error, Result};
 
@@ -51,6 +56,52 @@ impl<'a> Lent<'a> {
         let strides = if shape.numel() == 0 { &none } else { self.strides };
         Ok(Layout::new(shape, Strides::new(strides)?, offset)?)
     }
+
+    /// The lowest address, the bytes from there to the end of the highest element, and the layout in these.
+    fn place(&self, addresses: usize) -> Result<(NonNull<u8>, usize, Layout)> {
+        let Lent { data, dtype, shape, strides, .. } = *self;
+        let item = dtype.item_size();
+        let empty = shape.contains(&0);
+        // The pointer of an empty tensor may be null or unaligned in other libraries.
+        let data = if empty { NonNull::<u128>::dangling().cast() } else { data };
+        let alignment = if dtype.category() == Category::Complex { item / 2 } else { item };
+        if data.as_ptr().align_offset(alignment) != 0 {
+            return Err(Error::runtime(format_args!("the memory is not aligned to elements of {dtype}")));
+        }
+        let steps = shape.iter().zip(strides).filter(|_| !empty);
+        let below = steps.filter(|(_, stride)| **stride < 0).try_fold(0usize, |below, (&size, stride)| {
+            stride.unsigned_abs().checked_mul(size - 1)?.checked_add(below)
+        });
+        let offset = below.and_then(|below| isize::try_from(below).ok()).unwrap_or(isize::MAX);
+        let layout = self.layout(offset)?;
+        let len = layout.span().map_or(Some(0), |(_, high)| (high as usize + 1).checked_mul(item));
+        let has_addresses = len.is_some_and(|len| {
+            let start = (data.as_ptr() as usize).checked_sub(offset as usize * item);
+            let end = start.and_then(|start| start.checked_add(len));
+            end.is_some_and(|end| end <= addresses)
+        });
+        let (Some(len), true) = (len, has_addresses) else {
+            return Err(Error::runtime("the elements would be outside the address space"));
+        };
+        let start = NonNull::new(data.as_ptr().wrapping_sub(offset as usize * item)).unwrap_or(data);
+        Ok((start, len, layout))
+    }
+}
+
+/// A lender of a device's memory, who gets it back when no work uses it any more.
+#[cfg(feature = "cuda")]
+struct Returned {
+    gpu: &'static Gpu,
+    _lender: Box<dyn Any + Send + Sync>,
+}
+
+#[cfg(feature = "cuda")]
+impl Drop for Returned {
+    fn drop(&mut self) {
+        // The lender may have the memory used at once on a stream that does not wait for ours. A device that
+        // does not work any more does not touch it either.
+        let _ = self.gpu.synchronize();
+    }
 }
 
 /// The end of user-space addresses: operating systems hand out 47 bits on x86-64 and 48 elsewhere, unless a
@@ -75,35 +126,54 @@ impl Tensor {
     /// code writes any of these bytes, nor reads the elements that the operation writes. Dropping `lender`
     /// must not wait for a thread that may wait for a tensor.
     pub unsafe fn from_lent(lent: &Lent<'_>, lender: impl Any + Send + Sync) -> Result<Tensor> {
-        let Lent { data, dtype, shape, strides, writable } = *lent;
-        let item = dtype.item_size();
-        let empty = shape.contains(&0);
-        // The pointer of an empty tensor may be null or unaligned in other libraries.
-        let data = if empty { NonNull::<u128>::dangling().cast() } else { data };
-        let alignment = if dtype.category() == Category::Complex { item / 2 } else { item };
-        if data.as_ptr().align_offset(alignment) != 0 {
-            return Err(Error::runtime(format_args!("the memory is not aligned to elements of {dtype}")));
-        }
-        let steps = shape.iter().zip(strides).filter(|_| !empty);
-        let below = steps.filter(|(_, stride)| **stride < 0).try_fold(0usize, |below, (&size, stride)| {
-            stride.unsigned_abs().checked_mul(size - 1)?.checked_add(below)
-        });
-        let offset = below.and_then(|below| isize::try_from(below).ok()).unwrap_or(isize::MAX);
-        let layout = lent.layout(offset)?;
-        let len = layout.span().map_or(Some(0), |(_, high)| (high as usize + 1).checked_mul(item));
-        let has_addresses = len.is_some_and(|len| {
-            let start = (data.as_ptr() as usize).checked_sub(offset as usize * item);
-            let end = start.and_then(|start| start.checked_add(len));
-            end.is_some_and(|end| end <= ADDRESSES)
-        });
-        let (Some(len), true) = (len, has_addresses) else {
-            return Err(Error::runtime("the elements would be outside the address space"));
-        };
-        let start = NonNull::new(data.as_ptr().wrapping_sub(offset as usize * item)).unwrap_or(data);
+        let (start, len, layout) = lent.place(ADDRESSES)?;
         // SAFETY: the layout reaches from the lowest to the highest element, and the caller guarantees those
         // bytes.
-        let storage = unsafe { Storage::lent(start, len, Box::new(lender), writable) };
-        Ok(Tensor::new(Shared::lent(storage), layout, dtype))
+        let storage = unsafe { Storage::lent(start, len, Box::new(lender), lent.writable) };
+        Ok(Tensor::new(Shared::lent(storage), layout, lent.dtype))
+    }
+
+    /// A tensor on memory of a GPU that another library owns, without a copy. `lender` is dropped with the
+    /// last tensor that uses the memory, once the work is done that it was given.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_lent`]; or the memory may not be written, which tensors on a GPU always may, or
+    /// there is no such device.
+    ///
+    /// # Safety
+    /// As [`Tensor::from_lent`], for the device; what other libraries do with the memory comes, on the
+    /// device, before work of its default stream that is given after this call.
+    #[cfg(feature = "cuda")]
+    pub unsafe fn from_lent_on_cuda(
+        index: usize,
+        lent: &Lent<'_>,
+        lender: impl Any + Send + Sync,
+    ) -> Result<Tensor> {
+        let device = Device::Cuda(index);
+        if !lent.writable {
+            return Err(Error::ReadOnly);
+        }
+        let gpu = Gpu::open(index).map_err(|error| Error::Device { device, reason: error.to_string() })?;
+        let (start, len, layout) = lent.place(isize::MAX as usize)?;
+        let owner = Returned { gpu, _lender: Box::new(lender) };
+        let storage = Storage::on_device(start, len, device, Box::new(owner));
+        Ok(Tensor::new(Shared::lent(storage), layout, lent.dtype))
+    }
+
+    /// Has a stream of another library wait for the work that the tensor's device has been given, if it is on
+    /// one: 0 and 1 are the default stream, which has nothing to wait for.
+    ///
+    /// # Errors
+    /// The device does not work, or there is no such stream.
+    ///
+    /// # Safety
+    /// The stream is one of the device that exists.
+    #[cfg(feature = "cuda")]
+    pub unsafe fn precede(&self, stream: usize) -> Result<()> {
+        let Device::Cuda(index) = self.device() else { return Ok(()) };
+        // SAFETY: the caller vouches for the stream.
+        let told = Gpu::open(index).and_then(|gpu| unsafe { gpu.precede(Stream(stream)) });
+        told.map_err(|error| Error::Device { device: self.device(), reason: error.to_string() })
     }
 
     /// This tensor's storage under a layout that comes back from another library, to which the tensor was

@@ -22,6 +22,7 @@ pub use views::broadcast_tensors;
 
 pub(crate) use display::{Value, format};
 
+use crate::Device;
 use crate::memory::{Claim, Shared};
 
 /// An n-dimensional array of elements of one dtype, as PyTorch's.
@@ -103,6 +104,12 @@ impl Tensor {
     #[inline]
     pub fn is_contiguous(&self) -> bool {
         self.layout.is_contiguous()
+    }
+
+    /// Where the elements are.
+    #[inline]
+    pub fn device(&self) -> Device {
+        self.storage.device()
     }
 
     /// Whether both tensors are views of one storage.

@@ -4,7 +4,7 @@ use zerostride_code::print::ptx::{Argument, MapLoop, Step, map};
 use zerostride_code::{Code, Type};
 
 use super::super::codes::{Random, code, element_bytes, trials};
-use super::machine::{Memory, launch};
+use super::launch::{Memory, launch};
 use super::{are_same, stored_results};
 
 /// The sizes of a loop of up to four dimensions; those of tidy ones have rows of four elements or more.

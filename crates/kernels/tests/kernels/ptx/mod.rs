@@ -2,10 +2,8 @@
 //! this crate, in any layout.
 
 mod assembled;
+mod launch;
 mod layouts;
-mod machine;
-mod names;
-mod parse;
 mod reductions;
 mod snapshots;
 
@@ -15,7 +13,7 @@ use zerostride_ops::{DType, Op};
 
 use super::codes::{element_bytes, is_nan};
 use super::record::{self, What};
-use machine::{Memory, launch};
+use launch::{Memory, launch};
 
 /// Functions of which C leaves the sign of some results open where a part of the argument is NaN. Ours have
 /// it from the NaN, which may lose its own where it is widened to `f64`.

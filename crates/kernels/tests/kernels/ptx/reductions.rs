@@ -9,7 +9,7 @@ use zerostride_ops::{Category, DType, Reduction};
 use super::super::codes::{Random, element_bytes};
 use super::super::elements::aligned;
 use super::are_same;
-use super::machine::{Memory, launch};
+use super::launch::{Memory, launch};
 
 /// A reduction as codes.
 struct Codes {

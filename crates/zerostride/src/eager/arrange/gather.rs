@@ -24,7 +24,7 @@ pub(super) fn along(tensor: &Tensor, dim: usize, index: &Tensor) -> Result<Offse
     let (len, [step]) = outer.take_inner();
     let index = index.contiguous()?;
     let mut offsets = list(index.numel(), index.shape_value())?;
-    access::read([&index], |[bytes]| {
+    access::read("gather", [&index], |[bytes]| {
         for ([base], row) in outer.walk(0).zip(cast_slice::<u8, i64>(bytes).chunks(len.max(1))) {
             if let Some(at) = row.iter().find(|&&at| at < 0 || at >= size as i64) {
                 return Err(Error::runtime(format_args!(
@@ -71,7 +71,7 @@ impl Tensor {
         let dim = named_dim(dim, own.ndim())?.unwrap_or(0);
         let offsets = along(&own, dim, &index)?;
         Tensor::build(self.dtype(), shape, |to| {
-            access::read([&own], |[from]| offsets.load(own.dtype().item_size(), from, to))
+            access::read("gather", [&own], |[from]| offsets.load(own.dtype().item_size(), from, to))
         })
     }
 
@@ -125,7 +125,7 @@ impl Tensor {
         let (count, item) = (own.numel(), own.dtype().item_size());
         let index = index.contiguous()?;
         let mut offsets = list(index.numel(), &shape)?;
-        access::read([&index], |[bytes]| {
+        access::read("take", [&index], |[bytes]| {
             for (ordinal, &at) in cast_slice::<u8, i64>(bytes).iter().enumerate() {
                 if ordinal.is_multiple_of(STRIDE) {
                     interrupt::check();
@@ -141,7 +141,9 @@ impl Tensor {
             Ok(())
         })?;
         let offsets = Offsets::of(0, offsets);
-        Tensor::build(own.dtype(), shape, |to| access::read([&own], |[from]| offsets.load(item, from, to)))
+        Tensor::build(own.dtype(), shape, |to| {
+            access::read("take", [&own], |[from]| offsets.load(item, from, to))
+        })
     }
 }
 

@@ -315,7 +315,7 @@ impl Tensor {
         let Picked { shape, offsets } = Picked::new(self, picks)?;
         let item = self.dtype().item_size();
         Tensor::build(self.dtype(), shape, |to| match offsets {
-            Some(offsets) => access::read([self], |[from]| offsets.load(item, from, to)),
+            Some(offsets) => access::read("indexing", [self], |[from]| offsets.load(item, from, to)),
             None => Ok(()),
         })
     }
@@ -413,7 +413,7 @@ impl Tensor {
         let one = values.numel() == 1 && !accumulate;
         let source = if one { values.row_major()? } else { stretched.row_major()? };
         let dtype = self.dtype();
-        access::write(self, [&source], |to, [from]| {
+        access::write("writing to an index", self, [&source], |to, [from]| {
             if accumulate {
                 super::scatter::add(dtype, &offsets, from, to);
             } else {

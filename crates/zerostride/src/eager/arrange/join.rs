@@ -187,7 +187,7 @@ impl Parts {
         let (results, tensors) = (self.results()?, self.tensors.iter().filter(counts));
         let Some(first) = tensors.clone().next() else { return self.tensors[0].row_major() };
         let dim = named_dim(self.dim, first.ndim())?.unwrap_or(0);
-        let out = Tensor::build(results.dtype(), results.shape(), |_| Ok(()))?;
+        let out = first.beside(results.dtype(), results.shape())?;
         let mut start = 0;
         for tensor in tensors {
             let length = tensor.shape()[dim];
@@ -241,7 +241,7 @@ impl Tensor {
     pub fn repeat(&self, counts: &[usize]) -> Result<Tensor> {
         let results = Results::repeat(self, counts)?;
         let own = std::iter::repeat_n(1, counts.len() - self.ndim()).chain(self.shape().iter().copied());
-        let out = Tensor::build(self.dtype(), results.shape(), |_| Ok(()))?;
+        let out = self.beside(self.dtype(), results.shape())?;
         if out.numel() == 0 {
             return Ok(out);
         }

@@ -27,7 +27,8 @@ impl Pick {
     /// A mask over the dimensions from `dim` on, which has their sizes.
     pub(super) fn mask(dim: usize, mask: Tensor) -> Result<Pick> {
         let mask = mask.contiguous()?;
-        let count = access::read([&mask], |[mask]| Ok(mask.iter().filter(|truth| **truth != 0).count()))?;
+        let count =
+            access::read("indexing", [&mask], |[mask]| Ok(mask.iter().filter(|truth| **truth != 0).count()))?;
         Ok(Pick::Mask { dims: dim..dim + mask.ndim(), mask, count })
     }
 
@@ -71,7 +72,7 @@ impl Pick {
                 let (size, stride) = (of.shape()[*dim], of.strides()[*dim]);
                 let index = index.to_dtype(DType::I64)?.contiguous()?;
                 let mut offsets = list(index.numel(), index.shape_value())?;
-                access::read([&index], |[bytes]| {
+                access::read("indexing", [&index], |[bytes]| {
                     for indices in cast_slice::<u8, i64>(bytes).chunks(STRIDE) {
                         interrupt::check();
                         for &at in indices {
@@ -87,7 +88,7 @@ impl Pick {
                 // Every offset is written, and kept where the mask is true: a branch would be mispredicted.
                 let mut offsets: Vec<isize> = list(count + 1, mask.shape_value())?;
                 offsets.resize(count + 1, 0);
-                access::read([mask], |[bools]| {
+                access::read("indexing", [mask], |[bools]| {
                     let mut found = 0;
                     for ([row], bools) in outer.walk(0).zip(bools.chunks(len.max(1))) {
                         let mut offset = row;

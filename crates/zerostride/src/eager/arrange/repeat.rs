@@ -102,7 +102,7 @@ impl Tensor {
         if size > 0 && counts.amin(..)?.item::<i64>()? < 0 {
             return Err(Error::runtime("repeats can not be negative"));
         }
-        let index = access::read([&counts], |[bytes]| {
+        let index = access::read("repeat_interleave", [&counts], |[bytes]| {
             let counts: &[i64] = cast_slice(bytes);
             let total = counts.iter().try_fold(0usize, |sum, &count| sum.checked_add(count as usize));
             let mut index = list(total.unwrap_or(usize::MAX), self.shape_value())?;
@@ -163,8 +163,8 @@ impl Tensor {
         if self.numel() == 0 {
             return self.row_major();
         }
-        let row = Expr::from(Tensor::arange(0, rows as i64, 1)?).unsqueeze(-1);
-        let column = Expr::from(Tensor::arange(0, columns as i64, 1)?);
+        let numbers = |count: usize| Tensor::arange(0, count as i64, 1)?.to(self.device());
+        let (row, column) = (Expr::from(numbers(rows)?).unsqueeze(-1), Expr::from(numbers(columns)?));
         // `false` is zero in every dtype, and does not promote.
         Expr::current(self).where_(keeps(row, column), Scalar::Bool(false)).materialise()
     }

@@ -159,7 +159,7 @@ impl Tensor {
             if to.is_empty() {
                 return Ok(());
             }
-            access::read([&from], |[from]| match dtype {
+            access::read(if product { "cumprod" } else { "cumsum" }, [&from], |[from]| match dtype {
                 DType::F16 | DType::BF16 => scan::<f32, f32>(from, to, sizes, product),
                 DType::F32 => scan::<f32, f64>(from, to, sizes, product),
                 DType::F64 => scan::<f64, f64>(from, to, sizes, product),

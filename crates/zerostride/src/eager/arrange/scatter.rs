@@ -156,7 +156,7 @@ impl Tensor {
             sizes.try_fold(source, |part, (dim, &size)| part.narrow(dim as isize, 0, size as isize))?;
         // Always a copy: the source may share the target's memory.
         let source = part.row_major()?;
-        access::write(&own, [&source], |to, [from]| {
+        access::write("scatter", &own, [&source], |to, [from]| {
             write(own.dtype(), &offsets, from, to);
             Ok(())
         })

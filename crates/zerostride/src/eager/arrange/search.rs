@@ -89,7 +89,7 @@ impl Tensor {
         let each = if outer.is_empty() { wanted.numel() } else { wanted.shape()[outer.len()] };
         Tensor::build(DType::I64, values.shape_value().clone(), |bytes| {
             let found: &mut [i64] = cast_slice_mut(bytes);
-            access::read([&rows, &wanted], |[rows, wanted]| {
+            access::read("searchsorted", [&rows, &wanted], |[rows, wanted]| {
                 with_ordered!(dtype, T => {
                     let rows: &[<T as Element>::Stored] = cast_slice(rows);
                     let wanted: &[<T as Element>::Stored] = cast_slice(wanted);

@@ -221,7 +221,7 @@ impl Tensor {
                 return Ok(());
             }
             let indices = cast_slice_mut(bytes);
-            access::read([&rows], |[elements]| {
+            access::read("sort", [&rows], |[elements]| {
                 with_ordered!(rows.dtype(), T => {
                     let elements = cast_slice(elements);
                     if T::KEY_BITS <= 32 && u32::try_from(n).is_ok() {

@@ -52,7 +52,7 @@ impl Unique {
         let indices = order.take(&begins)?;
         let inverse = Tensor::build(DType::I64, shape.clone(), |bytes| {
             let inverse: &mut [i64] = cast_slice_mut(bytes);
-            access::read([order], |[order]| {
+            access::read("unique", [order], |[order]| {
                 let order: &[i64] = cast_slice(order);
                 for (value, bounds) in starts.windows(2).enumerate() {
                     interrupt::check();
@@ -90,7 +90,7 @@ impl Tensor {
             self.reshape(&[-1])?.ordered(Wanted::First { count: self.numel(), descending: false })?;
         // The index in `order` at which each value begins.
         let mut starts: Vec<usize> = list(self.numel() + 1, self.shape_value())?;
-        access::read([&row, &order], |[elements, order]| {
+        access::read("unique", [&row, &order], |[elements, order]| {
             let order: &[i64] = cast_slice(order);
             with_type!(row.dtype(), T => {
                 let elements: &[<T as Element>::Stored] = cast_slice(elements);
@@ -153,7 +153,7 @@ impl Tensor {
         let mut order: Vec<i64> = list(n, self.shape_value())?;
         order.extend(0..n as i64);
         let mut starts: Vec<usize> = list(n + 1, self.shape_value())?;
-        access::read([&slices], |[elements]| {
+        access::read("unique", [&slices], |[elements]| {
             with_ordered!(self.dtype(), T => {
                 let elements: &[<T as Element>::Stored] = cast_slice(elements);
                 let slice = |index: i64| &elements[index as usize * len..][..len];

@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use super::names::{PURE, Pure};
+use crate::names::{PURE, Pure};
 
 /// Where bits come from.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Source {
+pub(crate) enum Source {
     Register(usize),
     Number(u64),
     /// The index of the thread in its block, and of the block.
@@ -16,14 +16,14 @@ pub(super) enum Source {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Space {
+pub(crate) enum Space {
     Argument,
     Global,
     Shared,
 }
 
 /// An instruction.
-pub(super) enum Act {
+pub(crate) enum Act {
     Pure {
         run: fn(u64, u64, u64) -> u64,
         bits: u32,
@@ -55,20 +55,23 @@ pub(super) enum Act {
 }
 
 /// A module of one kernel.
-pub(super) struct Module {
+pub struct Module {
+    /// The name of its entry.
     pub name: String,
+    /// The threads of a block.
     pub threads: usize,
+    /// The bytes of its parameter.
     pub argument_bytes: u64,
     /// Bits of each register.
-    pub widths: Vec<u32>,
-    pub tables: Vec<u64>,
+    pub(crate) widths: Vec<u32>,
+    pub(crate) tables: Vec<u64>,
     /// The bytes of all shared memory.
-    pub shared_bytes: u64,
-    pub acts: Vec<Act>,
+    pub(crate) shared_bytes: u64,
+    pub(crate) acts: Vec<Act>,
 }
 
 /// The address of the tables.
-pub(super) const TABLES: u64 = 0x7f00_0000 << 32;
+pub(crate) const TABLES: u64 = 0x7f00_0000 << 32;
 
 #[derive(Default)]
 struct Reading {
@@ -109,7 +112,11 @@ fn number(text: &str) -> Option<u64> {
 }
 
 impl Module {
-    pub(super) fn parse(text: &str) -> Module {
+    /// Reads a module.
+    ///
+    /// # Panics
+    /// If it is not in the printed subset.
+    pub fn parse(text: &str) -> Module {
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         assert_eq!(lines[..3], [".version 7.0", ".target sm_75", ".address_size 64"]);
         let mut reading = Reading::default();

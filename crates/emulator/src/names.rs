@@ -5,7 +5,7 @@ use half::f16;
 
 /// An instruction on registers: the kinds of its result and operands, and its function of their bits. A kind
 /// is the letter of registers: predicates, 16, 32 and 64 bits, floats; `w` is either of 32 bits, `q` of 64.
-pub(super) struct Pure {
+pub(crate) struct Pure {
     pub name: &'static str,
     pub kinds: &'static str,
     pub run: fn(u64, u64, u64) -> u64,
@@ -46,7 +46,7 @@ macro_rules! table {
 
 /// All instructions on registers.
 #[rustfmt::skip]
-pub(super) const PURE: &[Pure] = table! {
+pub(crate) const PURE: &[Pure] = table! {
     "mov.pred" "pp" |a, _b, _c| a;
     "mov.b16" "hh" |a, _b, _c| a;
     "mov.b32" "ww" |a, _b, _c| a;

@@ -1,74 +1,11 @@
-//! Owns the running of a module, thread by thread: memory whose ends are known, blocks with shared memory and
-//! barriers. It does not know who printed it.
+//! Owns the running of a module, thread by thread: blocks with shared memory and barriers. It does not know
+//! who printed it.
 
-use std::fs;
-use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use zerostride_code::Type;
-
-use super::parse::{Act, Module, Source, Space, TABLES};
-
-/// Bits of registers and memory that were never written.
-const POISON: u64 = 0xa5a5_a5a5_a5a5_a5a5;
+use crate::parse::{Act, Source, Space, TABLES};
+use crate::{Memory, Module, POISON};
 
 /// Instructions after which a thread is taken to be in an endless loop.
 const MAX_STEPS: u64 = 1 << 24;
-
-/// The upper half of the addresses of the first piece. No number that is an argument has it, but by chance.
-const FIRST: u64 = 0x5a5a_0000;
-
-/// Memory in pieces, of which each begins at an address of its own. Nothing lies beside a piece.
-#[derive(Clone, PartialEq)]
-pub(super) struct Memory {
-    /// What is computed in it.
-    pub label: String,
-    /// Whether elements have either sign where a NaN decides.
-    pub signs_are_open: bool,
-    pieces: Vec<Piece>,
-}
-
-/// Elements of a type.
-#[derive(Clone, PartialEq)]
-struct Piece {
-    ty: Type,
-    start: u64,
-    bytes: Vec<u8>,
-}
-
-impl Memory {
-    pub(super) fn new(label: String) -> Memory {
-        Memory { label, signs_are_open: false, pieces: Vec::new() }
-    }
-
-    /// The address of a piece of so many bytes, which is as much behind an aligned one as is asked for.
-    pub(super) fn add(&mut self, ty: Type, bytes: usize, behind: u64) -> u64 {
-        let start = ((FIRST + self.pieces.len() as u64) << 32) + behind;
-        let bytes = POISON.to_le_bytes().into_iter().cycle().take(bytes).collect();
-        self.pieces.push(Piece { ty, start, bytes });
-        start
-    }
-
-    fn bytes(&mut self, address: u64, count: u64) -> &mut [u8] {
-        let nth = (address >> 32).checked_sub(FIRST);
-        let piece = nth.and_then(|nth| self.pieces.get_mut(nth as usize));
-        let place = piece.and_then(|piece| {
-            let from = address.checked_sub(piece.start)? as usize;
-            piece.bytes.get_mut(from..from + count as usize)
-        });
-        place.unwrap_or_else(|| panic!("nothing is at {address:#x}"))
-    }
-
-    pub(super) fn read(&mut self, address: u64, count: u64) -> u64 {
-        let mut bits = [0; 8];
-        bits[..count as usize].copy_from_slice(self.bytes(address, count));
-        u64::from_le_bytes(bits)
-    }
-
-    pub(super) fn write(&mut self, address: u64, count: u64, bits: u64) {
-        self.bytes(address, count).copy_from_slice(&bits.to_le_bytes()[..count as usize]);
-    }
-}
 
 /// Shared memory of a block, and who used it since the last barrier.
 struct Shared {
@@ -188,39 +125,15 @@ fn mask(bytes: u64) -> u64 {
     u64::MAX >> (64 - 8 * bytes)
 }
 
-/// Runs all blocks of a launch, and writes it as a file for `bench/gpu.py` if a folder is named for that, by
-/// `ZEROSTRIDE_PTX_LAUNCHES`.
-pub(super) fn launch(text: &str, blocks: u32, arguments: &[u64], memory: &mut Memory) {
-    let module = Module::parse(text);
-    let Some(folder) = std::env::var_os("ZEROSTRIDE_PTX_LAUNCHES") else {
-        return run(&module, blocks, arguments, memory);
-    };
-    let before = memory.clone();
-    run(&module, blocks, arguments, memory);
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let name = format!("{:06}.launch", COUNT.fetch_add(1, Ordering::Relaxed));
-    let pieces: Vec<String> = memory
-        .pieces
-        .iter()
-        .map(|Piece { ty, start, bytes }| format!("[\"{start:x}\", {}, \"{ty}\"]", bytes.len()))
-        .collect();
-    let words: Vec<String> = arguments.iter().map(|word| format!("\"{word:x}\"")).collect();
-    let mut file = format!(
-        "{{\"label\": \"{}\", \"signs_open\": {}, \"entry\": \"{}\", \"blocks\": {blocks}, \"arguments\": [{}], \
-         \"pieces\": [{}], \"text\": {}}}\n{text}",
-        memory.label,
-        memory.signs_are_open,
-        module.name,
-        words.join(", "),
-        pieces.join(", "),
-        text.len()
-    )
-    .into_bytes();
-    [&before, memory]
-        .into_iter()
-        .flat_map(|memory| &memory.pieces)
-        .for_each(|piece| file.extend(&piece.bytes));
-    fs::write(Path::new(&folder).join(name), file).expect("the launch is written");
+impl Module {
+    /// Runs all blocks of a launch.
+    ///
+    /// # Panics
+    /// If the kernel does what it must not: it touches what is not there or not aligned, threads use shared
+    /// memory at once or do not meet at a barrier, or one does not end.
+    pub fn run(&self, blocks: u32, arguments: &[u64], memory: &mut Memory) {
+        run(self, blocks, arguments, memory);
+    }
 }
 
 fn run(module: &Module, blocks: u32, arguments: &[u64], memory: &mut Memory) {

@@ -1,0 +1,55 @@
+//! `zs eval --device` on emulated GPUs.
+
+use std::process::Output;
+
+use assert_cmd::Command;
+
+/// Runs `zs eval` where the driver is emulated.
+fn eval(arguments: &[&str]) -> Output {
+    let mut zs = Command::cargo_bin("zs").expect("the shell is built");
+    zs.arg("eval").args(arguments).env("ZEROSTRIDE_CUDA", zerostride_emulator::library());
+    zs.output().expect("the shell runs")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("text")
+}
+
+#[test]
+fn a_device_gives_what_the_cpu_gives() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [x, out, wanted] = ["x.npy", "out.npy", "wanted.npy"].map(|name| folder.path().join(name));
+    let [x, out, wanted] = [&x, &out, &wanted].map(|path| path.to_str().expect("a name"));
+    assert!(eval(&["linspace(-3, 3, 3000).reshape(60, 50)", "-o", x]).status.success());
+    let x = &*format!("x={x}");
+    for formula in ["softmax(x, 1)", "(x - x.mean(0)).square().sum(1), exp(x).amax()", "x.T @ x", "x[3] * y"]
+    {
+        let on = |device| eval(&[formula, x, "y=[[2], [3]]:f32", "--device", device]);
+        let (found, wanted) = (on("cuda"), on("cpu"));
+        if formula.contains('@') {
+            assert!(!found.status.success());
+            assert!(
+                text(&found.stderr).contains("matmul has no kernel for cuda:0"),
+                "{}",
+                text(&found.stderr)
+            );
+            continue;
+        }
+        assert!(found.status.success(), "{}", text(&found.stderr));
+        assert_eq!(text(&found.stdout), text(&wanted.stdout));
+    }
+    for (device, path) in [("cuda:1", out), ("cpu", wanted)] {
+        assert!(eval(&["tanh(x) + 1", x, "--device", device, "-o", path]).status.success());
+    }
+    assert_eq!(std::fs::read(out).expect("a file"), std::fs::read(wanted).expect("a file"));
+}
+
+#[test]
+fn a_device_that_is_not_there_is_told() {
+    let output = eval(&["x + 1", "x=[1, 2]", "--device", "cuda:7"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("there is no device cuda:7: NVIDIA's driver has 2"));
+    let output = eval(&["x + 1", "x=[1, 2]", "--device", "tpu"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("there is no device 'tpu'"), "{}", text(&output.stderr));
+}

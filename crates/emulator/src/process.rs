@@ -1,0 +1,37 @@
+//! Owns the running of tests with this library as the driver: a process takes its driver from the
+//! environment, and has one. It does not know what is tested.
+
+use std::env;
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// This library as a program opens it, which Cargo makes beside the tests that depend on it.
+///
+/// # Panics
+/// If it is not there.
+pub fn library() -> PathBuf {
+    let mut path = env::current_exe().expect("a test is a file");
+    path.set_file_name(format!("{DLL_PREFIX}zerostride_emulator{DLL_SUFFIX}"));
+    assert!(path.is_file(), "{} is built beside the tests", path.display());
+    path
+}
+
+/// Runs the body of a test in a process of its own, whose environment has these variables and names this
+/// library as the driver.
+///
+/// # Panics
+/// If the body does.
+pub fn emulated<Body: FnOnce()>(variables: &[(&str, &str)], body: Body) {
+    if env::var_os("ZEROSTRIDE_CUDA").is_some() {
+        return body();
+    }
+    let name = std::any::type_name::<Body>();
+    let name = name.split_once("::").map_or(name, |(_, test)| test).trim_end_matches("::{{closure}}");
+    let mut test = Command::new(env::current_exe().expect("a test is a file"));
+    test.args(["--exact", name, "--nocapture"]).env("ZEROSTRIDE_CUDA", library());
+    let output = test.envs(variables.iter().copied()).output().expect("a test runs");
+    let [said, told] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    assert!(output.status.success() && said.contains("1 passed"), "{said}\n{told}");
+    print!("{said}");
+}

@@ -1,0 +1,85 @@
+"""Tensors on emulated GPUs. ``cargo xtask test --python`` names the emulated driver."""
+
+import os
+import pickle
+
+import numpy as np
+import pytest
+import zerostride as zs
+
+pytestmark = pytest.mark.skipif(
+    "emulator" not in os.environ.get("ZEROSTRIDE_CUDA", ""), reason="ZEROSTRIDE_CUDA does not name the emulated driver"
+)
+
+X = zs.rand(7, 12, seed=1) * 8 - 4
+
+
+def test_a_tensor_goes_to_a_device_and_comes_back():
+    moved = X.to("cuda")
+    assert (moved.device, X.cuda().device, X.to(device="cuda:1").device) == ("cuda:0", "cuda:0", "cuda:1")
+    assert moved.to("cuda") .data_ptr() == moved.data_ptr()
+    assert moved.cpu().device == "cpu" and moved.tolist() == X.tolist() and repr(moved) == repr(X)
+    assert (X.to("cuda", zs.float64).dtype, X.to(moved).device) == (zs.float64, "cuda:0")
+    assert zs.zeros(2, device="cuda:1").add(1).tolist() == [1.0, 1.0]
+    assert zs.asarray(np.arange(3.0), device="cuda").device == "cuda:0"
+    assert moved.to_device("cpu").device == "cpu" and moved.sum().item() == X.sum().item()
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x: (x - x.mean(0)) * 2,
+        lambda x: zs.softmax(x, 1),
+        lambda x: ((x[:, None] - x[None]) ** 2).sum(-1),
+        lambda x: zs.where(x > 0, x.exp(), x.T.contiguous().T),
+        lambda x: zs.fuse(lambda x: zs.tanh(x) + x.sum(1, keepdim=True))(x),
+        lambda x: zs.grad(lambda x: (zs.sin(x) * x).sum())(x),
+        lambda x: x.clone().add_(1).mul_(x)[1:, ::2],
+    ],
+)
+def test_formulas_have_the_bits_of_the_cpu(formula):
+    found = formula(X.cuda())
+    assert found.device == "cuda:0"
+    assert found.cpu().numpy().tobytes() == formula(X).numpy().tobytes()
+
+
+def test_what_is_not_there_is_refused_in_words():
+    moved = X.cuda()
+    with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu"):
+        moved.numpy()
+    with pytest.raises(TypeError, match="can't convert cuda:0"):
+        np.asarray(moved)
+    with pytest.raises(RuntimeError, match="matmul has no kernel for cuda:0; move its operands with .cpu"):
+        moved @ moved.T
+    with pytest.raises(RuntimeError, match="sort has no kernel for cuda:0"):
+        moved.sort()
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"):
+        moved + X
+    with pytest.raises(RuntimeError, match="there is no device cuda:2"):
+        X.to("cuda:2")
+
+
+def test_memory_is_shared_by_dlpack():
+    moved = X.cuda()
+    assert moved.__dlpack_device__() == (2, 0)
+    same = zs.from_dlpack(moved)
+    assert (same.device, same.data_ptr()) == ("cuda:0", moved.data_ptr())
+    same.add_(1)
+    assert moved.tolist() == (X + 1).tolist()
+    moved.__dlpack__(stream=1)
+    moved.__dlpack__(stream=0x7000, max_version=(1, 0))
+    with pytest.raises(BufferError, match="is shown nowhere else"):
+        moved.__dlpack__(dl_device=(1, 0))
+
+
+def test_memory_is_shown_to_libraries_for_gpus():
+    moved = X.cuda()
+    assert moved.T.__cuda_array_interface__ == {
+        "shape": (12, 7), "strides": (4, 48), "typestr": "<f4", "data": (moved.data_ptr(), False), "version": 3, "stream": 1,
+    }
+    assert not hasattr(X, "__cuda_array_interface__")
+
+
+def test_what_is_on_a_gpu_is_pickled_on_the_cpu():
+    again = pickle.loads(pickle.dumps(X.cuda()))
+    assert (again.device, again.tolist()) == ("cpu", X.tolist())

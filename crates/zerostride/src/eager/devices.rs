@@ -1,0 +1,107 @@
+//! Owns the moving of tensors between devices, which happens where a program asks for it and nowhere else. It
+//! does not know how a device computes.
+
+use zerostride_ops::DType;
+use zerostride_shape::Shape;
+#[cfg(feature = "cuda")]
+use zerostride_shape::{Layout, checked_bytes};
+
+#[cfg(not(feature = "cuda"))]
+use crate::Error;
+#[cfg(feature = "cuda")]
+use crate::exec::device;
+use crate::{Device, Result, Tensor};
+
+impl Tensor {
+    /// The tensor on a device: an alias if it is there, else a copy of its elements, whose dimensions lie in
+    /// the same order.
+    ///
+    /// What is computed of tensors on a GPU is computed there, by the methods and operators that compute on
+    /// the CPU, with the same bits; what has no kernel is an error. Nothing but this method moves elements.
+    ///
+    /// # Errors
+    /// There is no such device, it has no memory left, or this crate was built without the feature `cuda`.
+    ///
+    /// ```
+    /// use zerostride::{Device, tensor};
+    /// let x = tensor![1.0, 2.0];
+    /// assert_eq!(x.to(Device::Cpu)?.to_vec::<f32>()?, [1.0, 2.0]);
+    /// if let Ok(x) = x.to(Device::Cuda(0)) {
+    ///     assert_eq!(x.exp()?.device(), Device::Cuda(0));
+    /// }
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn to(&self, device: Device) -> Result<Tensor> {
+        match (self.device(), device) {
+            (from, to) if from == to => Ok(self.alias()),
+            #[cfg(feature = "cuda")]
+            (Device::Cpu, Device::Cuda(index)) => {
+                let dense = self.dense()?;
+                dense.with_reach(|bytes| device::upload(index, bytes, dense.at_start()?, self.dtype()))?
+            }
+            #[cfg(feature = "cuda")]
+            (_, Device::Cpu) => {
+                let dense = self.dense()?;
+                let mut copy = Tensor::build(self.dtype(), self.shape_value().clone(), |bytes| {
+                    device::download(&dense, bytes)
+                })?;
+                copy = copy.with_layout(dense.at_start()?);
+                Ok(copy)
+            }
+            #[cfg(feature = "cuda")]
+            (Device::Cuda(_), Device::Cuda(_)) => self.cpu()?.to(device),
+            #[cfg(not(feature = "cuda"))]
+            _ => {
+                let reason = "zerostride was built without the feature `cuda`".to_owned();
+                Err(Error::Device { device, reason })
+            }
+        }
+    }
+
+    /// The tensor in the memory of the process: [`Tensor::to`] with [`Device::Cpu`].
+    ///
+    /// # Errors
+    /// There is no memory, or the device has failed.
+    pub fn cpu(&self) -> Result<Tensor> {
+        self.to(Device::Cpu)
+    }
+
+    /// The tensor on the first GPU: [`Tensor::to`] with `Device::Cuda(0)`.
+    ///
+    /// # Errors
+    /// As [`Tensor::to`].
+    pub fn cuda(&self) -> Result<Tensor> {
+        self.to(Device::Cuda(0))
+    }
+
+    /// A row-major tensor on this one's device, of any values.
+    pub(super) fn beside(&self, dtype: DType, shape: Shape) -> Result<Tensor> {
+        match self.device() {
+            Device::Cpu => Tensor::build(dtype, shape, |_| Ok(())),
+            #[cfg(feature = "cuda")]
+            Device::Cuda(index) => {
+                let bytes = checked_bytes(&shape, dtype.item_size())?;
+                device::empty(index, bytes, Layout::contiguous(shape), dtype)
+            }
+            #[cfg(not(feature = "cuda"))]
+            Device::Cuda(_) => unreachable!("no tensor is on a device"),
+        }
+    }
+
+    /// The same elements without gaps between them: an alias if there are none.
+    #[cfg(feature = "cuda")]
+    fn dense(&self) -> Result<Tensor> {
+        let is_dense = self.reach().len() == self.numel() * self.dtype().item_size();
+        // Elements may also share memory, which leaves others out.
+        let has_all = self.layout().has_internal_overlap() == zerostride_shape::InternalOverlap::No;
+        if is_dense && has_all { Ok(self.alias()) } else { self.clone_elements() }
+    }
+
+    /// The layout of a copy of the bytes from the lowest to the highest element.
+    #[cfg(feature = "cuda")]
+    fn at_start(&self) -> Result<Layout> {
+        let (low, _) = self.layout().span().unwrap_or((self.layout().offset(), 0));
+        let offset = self.layout().offset() - low;
+        Ok(Layout::new(self.shape_value().clone(), self.layout().strides().clone(), offset)?)
+    }
+}

@@ -1,0 +1,348 @@
+//! Owns the running of plans on a device: one kernel for each step, or a few for the tree of a reduction.
+//! What has no kernel is refused by name; nothing is moved to the CPU. It does not know the driver's calls
+//! (`queue.rs`).
+//!
+//! Plans are those of the CPU. Steps that run together there, block of rows by block of rows, run one after
+//! the other here, on whole buffers.
+
+#[allow(unsafe_code)]
+mod queue;
+mod record;
+
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use zerostride_code::Code;
+use zerostride_code::print::Unprintable;
+use zerostride_code::print::ptx::MAX_ELEMENTS;
+use zerostride_cuda::Memory;
+use zerostride_kernels::{LEAF_ELEMENTS, lanes, stored_type};
+use zerostride_ops::DType;
+use zerostride_shape::{Layout, Shape, checked_bytes, coalesce, contiguous_strides, order_dims};
+
+use crate::expr::Expr;
+use crate::memory::{Access, Named};
+use crate::plan::{Leaf, Passes, Plan, Program, Source, Step, Work, last_reads};
+use crate::{Device, Error, Result, Tensor};
+
+use queue::{Operand, Piece, Queue, Refusal, tensor};
+pub(crate) use queue::{download, empty, upload};
+use record::{Missing, Parts, Reduced, part_count};
+
+/// What is kept with a program.
+type Kept<T> = Result<(Arc<T>, Vec<u64>), Missing>;
+
+/// The device on which a plan runs; `None` if that is the CPU. Numbers, tensors without dimensions, may be on
+/// the CPU beside tensors on a device.
+///
+/// # Errors
+/// The operands, or the target, are on several devices.
+fn device(plan: &Plan, target: Option<&Tensor>) -> Result<Option<usize>> {
+    let tensors = || plan.leaves.iter().map(|leaf| &leaf.tensor).chain(target);
+    let Some(index) = tensors().find_map(|tensor| match tensor.device() {
+        Device::Cuda(index) => Some(index),
+        Device::Cpu => None,
+    }) else {
+        return Ok(None);
+    };
+    let own = Device::Cuda(index);
+    let is_apart = |tensor: &&Tensor| {
+        let is_number = tensor.device() == Device::Cpu && tensor.ndim() == 0;
+        tensor.device() != own && (!is_number || target.is_some_and(|target| std::ptr::eq(*tensor, target)))
+    };
+    match tensors().find(is_apart) {
+        None => Ok(Some(index)),
+        Some(other) => Err(Error::runtime(format_args!(
+            "Expected all tensors to be on the same device, but found at least two devices, {own} and {}!",
+            other.device()
+        ))),
+    }
+}
+
+/// Runs a plan whose operands are on a device, each result into memory of its own there. Of results that are
+/// the same the first has it. `None` if the operands are not on a device.
+pub(super) fn run(plan: &Plan) -> Result<Option<Vec<Option<Tensor>>>> {
+    let Some(index) = device(plan, None)? else { return Ok(None) };
+    let run = Run::new(plan)?;
+    run.on(&mut Queue::of(index)?, None).map(Some)
+}
+
+/// Writes an expression's value to a target that is on a device: by a plan for the target where that is
+/// `direct`, else by a copy of the value. `None` if neither operands nor target are on a device.
+pub(super) fn run_into(expr: &Expr, plan: &Plan, target: &Tensor, direct: bool) -> Result<Option<()>> {
+    let Some(index) = device(plan, Some(target))? else { return Ok(None) };
+    if !target.is_writable() {
+        return Err(Error::ReadOnly);
+    }
+    if direct {
+        let run = Run::new(plan)?;
+        return run.on(&mut Queue::of(index)?, Some(target)).map(|_| Some(()));
+    }
+    let apart = Plan::new(expr)?;
+    let run = Run::new(&apart)?;
+    // The queue is held, so that both are one write.
+    let queue = &mut Queue::of(index)?;
+    let value = run.on(queue, None)?.swap_remove(0).expect("a plan has a result");
+    let copy = Plan::into_layout(&Expr::from(&value), target.layout())?;
+    Run::new(&copy)?.on(queue, Some(target)).map(|_| Some(()))
+}
+
+/// A plan that is being run.
+struct Run<'a> {
+    plan: &'a Plan,
+    /// The bits of the operands that are numbers on the CPU; nothing for the others.
+    numbers: Vec<Parts<u64>>,
+    /// The buffers that are still needed.
+    buffers: Vec<Option<Memory>>,
+}
+
+/// Elements in memory.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    piece: Piece<'a>,
+    /// The byte at which element 0 is, which need not be in memory itself.
+    first: i64,
+}
+
+impl<'a> Place<'a> {
+    /// The parts of elements as operands of a loop, the first element at an offset.
+    fn operands(self, dtype: DType, offset: i64, strides: &[isize]) -> impl Iterator<Item = Operand<'a>> {
+        let (item, parts) = (dtype.item_size() as i64, part_count(dtype) as i64);
+        let strides: Vec<i64> = strides.iter().map(|&stride| stride as i64 * item).collect();
+        (0..parts).map(move |part| Operand::Elements {
+            piece: self.piece,
+            first: self.first + offset * item + part * (item / parts),
+            strides: strides.clone(),
+        })
+    }
+}
+
+impl<'a> Run<'a> {
+    /// A plan about to run. It reads numbers on the CPU, and so must not be made while a queue is held if
+    /// there are any.
+    fn new(plan: &'a Plan) -> Result<Run<'a>> {
+        let number = |leaf: &Leaf| {
+            if leaf.tensor.device() != Device::Cpu {
+                return Ok(Parts::new());
+            }
+            let name = Arc::clone(&plan.passes) as Arc<dyn Named>;
+            let access = Access::wait([leaf.tensor.claim(false)], Some(name))?;
+            let guard = access.guard(leaf.tensor.storage());
+            leaf.check(guard.version())?;
+            Ok(record::bits(guard.bytes(leaf.tensor.reach()), leaf.tensor.dtype()))
+        };
+        let numbers = plan.leaves.iter().map(number).collect::<Result<_>>()?;
+        let buffers = plan.passes.buffers.iter().map(|_| None).collect();
+        Ok(Run { plan, numbers, buffers })
+    }
+
+    fn on(mut self, queue: &mut Queue, target: Option<&Tensor>) -> Result<Vec<Option<Tensor>>> {
+        let Passes { steps, buffers, results, layouts, .. } = &*self.plan.passes;
+        for leaf in self.plan.leaves.iter().filter(|leaf| leaf.tensor.device() != Device::Cpu) {
+            leaf.check(leaf.tensor.storage().version())?;
+        }
+        let last = last_reads(steps, buffers.len(), results);
+        for (index, step) in steps.iter().enumerate() {
+            let buffer = &buffers[step.output];
+            if let Some(target) = target.filter(|_| index + 1 == steps.len()) {
+                target.storage().count_write();
+                self.step(queue, step, Place { piece: Piece::of_tensor(target), first: 0 })?;
+            } else {
+                let bytes = checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
+                let memory = queue.allocate(bytes, &buffer.shape)?;
+                self.step(queue, step, Place { piece: Piece::of_memory(&memory), first: 0 })?;
+                self.buffers[step.output] = Some(memory);
+            }
+            for (buffer, _) in last.iter().enumerate().filter(|(_, last)| **last == Some(index)) {
+                self.buffers[buffer] = None;
+            }
+        }
+        let result = |(&result, layout): (&usize, &Layout)| {
+            let memory = self.buffers[result].take()?;
+            Some(tensor(queue.device(), memory, layout.clone(), buffers[result].dtype))
+        };
+        Ok(results.iter().zip(layouts).map(result).collect())
+    }
+
+    fn step(&self, queue: &mut Queue, step: &Step, out: Place<'_>) -> Result<()> {
+        let dtype = self.plan.passes.buffers[step.output].dtype;
+        let done = match &step.work {
+            Work::Map { .. } => self.map(queue, &step.work, dtype, out),
+            Work::Reduce { .. } => self.reduce(queue, &step.work, dtype, out),
+            Work::Matmul { .. } => Err(Refusal::Missing("matmul".to_owned())),
+        };
+        done.map_err(|refusal| match refusal {
+            Refusal::Error(error) => error,
+            Refusal::Missing(operation) => Error::NoKernel { operation, device: queue.device() },
+            Refusal::Printer(reason) => {
+                Error::NoKernel { operation: format!("{} ({reason})", step.text), device: queue.device() }
+            }
+        })
+    }
+
+    /// The operands of a loop that a program's loads are, each from an element on, and then its numbers.
+    fn operands(
+        &self,
+        program: &Program,
+        numbers: &[u64],
+        starts: &[i64],
+        strides: &[impl Deref<Target = [isize]>],
+    ) -> Vec<Operand<'_>> {
+        let mut operands: Vec<Operand<'_>> = Vec::new();
+        for ((load, &start), strides) in program.loads.iter().zip(starts).zip(strides) {
+            let place = match load.source {
+                Source::Leaf(leaf) if !self.numbers[leaf].is_empty() => {
+                    operands.extend(self.numbers[leaf].iter().map(|&bits| Operand::Number(bits)));
+                    continue;
+                }
+                Source::Leaf(leaf) => {
+                    let Leaf { tensor, moved, .. } = &self.plan.leaves[leaf];
+                    let first = -(*moved as i64 * load.dtype.item_size() as i64);
+                    Place { piece: Piece::of_tensor(tensor), first }
+                }
+                Source::Buffer(buffer) => {
+                    let memory =
+                        self.buffers[buffer].as_ref().expect("a buffer is there until its last read");
+                    Place { piece: Piece::of_memory(memory), first: 0 }
+                }
+            };
+            operands.extend(place.operands(load.dtype, load.offset as i64 + start, strides));
+        }
+        operands.extend(numbers.iter().map(|&bits| Operand::Number(bits)));
+        operands
+    }
+
+    fn map(&self, queue: &mut Queue, work: &Work, dtype: DType, out: Place<'_>) -> Result<(), Refusal> {
+        let Work::Map { shape, program, out: out_strides, out_offset } = work else {
+            unreachable!("the step is element-wise")
+        };
+        let kept: &Kept<Code> =
+            program.on_device.get(|| record::map(program).map(|(code, numbers)| (Arc::new(code), numbers)));
+        let (code, numbers) = kept.as_ref().map_err(|missing| Refusal::Missing(missing.clone()))?;
+        let loads = program.loads.iter().map(|load| &*load.strides);
+        let strides: Vec<&[isize]> = [&**out_strides].into_iter().chain(loads).collect();
+        let (sizes, strides) = order_dims(shape, &strides);
+        let strides: Vec<&[isize]> = strides.iter().map(|strides| &**strides).collect();
+        let (sizes, strides) = coalesce(&sizes, &strides);
+        each_piece(&sizes, MAX_ELEMENTS, &mut |sizes, starts| {
+            let starts: Vec<i64> = strides.iter().map(|strides| offset(starts, strides)).collect();
+            let mut operands = self.operands(program, numbers, &starts[1..], &strides[1..]);
+            operands.extend(out.operands(dtype, *out_offset as i64 + starts[0], &strides[0]));
+            queue.map(code, sizes, &operands)
+        })
+    }
+
+    fn reduce(&self, queue: &mut Queue, work: &Work, dtype: DType, out: Place<'_>) -> Result<(), Refusal> {
+        let Work::Reduce { op, kept, reduced, program, finish, .. } = work else {
+            unreachable!("the step is a reduction")
+        };
+        let yields = finish.as_ref().map_or(dtype, |finish| finish.loads[0].dtype);
+        let codes: &Kept<Reduced> = program.on_device.get(|| {
+            let recorded = record::reduction(*op, program, yields, finish.as_deref());
+            recorded.map(|(codes, numbers)| (Arc::new(codes), numbers))
+        });
+        let (codes, numbers) = codes.as_ref().map_err(|missing| Refusal::Missing(missing.clone()))?;
+        let coalesced = |sizes: &Shape, dims: Range<usize>| {
+            let strides: Vec<&[isize]> =
+                program.loads.iter().map(|load| &load.strides[dims.clone()]).collect();
+            coalesce(sizes, &strides)
+        };
+        let (columns, of_columns) = coalesced(kept, 0..kept.ndim());
+        let (rows, of_rows) = coalesced(reduced, kept.ndim()..kept.ndim() + reduced.ndim());
+        let tree = (lanes(reduced.numel()) as u32, LEAF_ELEMENTS as u32);
+        let leaves = reduced.numel().div_ceil(LEAF_ELEMENTS).max(1) as u64;
+        let rows: Vec<u32> = rows
+            .iter()
+            .map(|&size| u32::try_from(size))
+            .collect::<Result<_, _>>()
+            .map_err(|_| Unprintable::Elements)?;
+        let strides: Vec<Vec<isize>> = of_columns
+            .iter()
+            .zip(&of_rows)
+            .map(|(columns, rows)| columns.iter().chain(&**rows).copied().collect())
+            .collect();
+        let (own, parts) = (stored_type(dtype), part_count(dtype));
+        each_piece(&columns, MAX_ELEMENTS / leaves, &mut |sizes, starts| {
+            let first = offset(starts, &contiguous_strides(&columns)) * dtype.item_size() as i64;
+            let starts: Vec<i64> = of_columns.iter().map(|strides| offset(starts, strides)).collect();
+            let operands = self.operands(program, numbers, &starts, &strides);
+            let results: u32 = sizes.iter().product();
+            if parts == 1 {
+                let target = (out.piece, (out.first + first) as u64);
+                return queue.reduce(codes, (sizes, &rows), &operands, &[target], tree);
+            }
+            // The parts of complex numbers are reduced apart, and put side by side.
+            let bytes = results as usize * dtype.item_size() / parts;
+            let apart: Vec<Memory> =
+                (0..parts).map(|_| queue.allocate(bytes, kept)).collect::<Result<_>>()?;
+            let targets: Vec<(Piece<'_>, u64)> =
+                apart.iter().map(|memory| (Piece::of_memory(memory), 0)).collect();
+            queue.reduce(codes, (sizes, &rows), &operands, &targets, tree)?;
+            let own_bytes = (dtype.item_size() / parts) as i64;
+            let place = Place { first: out.first + first, ..out };
+            for (&(piece, _), to) in targets.iter().zip(place.operands(dtype, 0, &[1])) {
+                let from = Operand::Elements { piece, first: 0, strides: vec![own_bytes] };
+                queue.map(&Arc::new(record::copy(own)), &[results], &[from, to])?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// How far into an operand an element is, by its indices.
+fn offset(index: &[usize], strides: &[isize]) -> i64 {
+    index.iter().zip(strides).map(|(&at, &stride)| at as i64 * stride as i64).sum()
+}
+
+/// What a part of a loop is handed to: its sizes, and the indices at which it begins.
+type Visit<'a> = dyn FnMut(&[u32], &[usize]) -> Result<(), Refusal> + 'a;
+
+/// Visits a loop in parts of so many elements at most, which are contiguous in row-major order, with the
+/// indices at which each begins.
+fn each_piece(sizes: &[usize], most: u64, visit: &mut Visit<'_>) -> Result<(), Refusal> {
+    fn halve(
+        sizes: &mut [usize],
+        starts: &mut [usize],
+        most: u64,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Refusal> {
+        let numel = sizes.iter().fold(1u64, |count, &size| count.saturating_mul(size as u64));
+        match sizes.iter().position(|&size| size > 1).filter(|_| numel > most) {
+            None => visit(&sizes.iter().map(|&size| size as u32).collect::<Vec<u32>>(), starts),
+            Some(dim) => {
+                let (size, start) = (sizes[dim], starts[dim]);
+                sizes[dim] = size / 2;
+                halve(sizes, starts, most, visit)?;
+                (sizes[dim], starts[dim]) = (size - size / 2, start + size / 2);
+                halve(sizes, starts, most, visit)?;
+                (sizes[dim], starts[dim]) = (size, start);
+                Ok(())
+            }
+        }
+    }
+    halve(&mut sizes.to_vec(), &mut vec![0; sizes.len()], most, visit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_loop_is_visited_in_parts_one_after_the_other() {
+        for (sizes, most) in
+            [(vec![7, 5], 4), (vec![1, 40], 7), (vec![3, 2, 5], 11), (vec![], 1), (vec![0], 1)]
+        {
+            let mut seen = Vec::new();
+            let strides = contiguous_strides(&sizes);
+            let visit = &mut |part: &[u32], starts: &[usize]| {
+                let first = offset(starts, &strides);
+                let count: u32 = part.iter().product();
+                assert!(u64::from(count) <= most);
+                seen.extend(first..first + i64::from(count));
+                Ok(())
+            };
+            assert!(each_piece(&sizes, most, visit).is_ok());
+            assert_eq!(seen, (0..sizes.iter().product::<usize>() as i64).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Owns the queue of devices: what is launched, in which order, and that no kernel touches other memory than
+//! its operands. It does not know plans.
+//!
+//! The driver runs the work of a device in the order in which it is given, and one thread at a time gives it
+//! some, so that what an operation enqueues is one after the other. Memory is freed in the same order: a
+//! kernel that is still to run has its operands, though no tensor may be left.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::marker::PhantomData;
+use std::ptr::{self, NonNull};
+use std::sync::{Arc, MutexGuard};
+
+use zerostride_code::print::Unprintable;
+use zerostride_code::print::ptx::{
+    self, Argument, LeavesForm, LeavesLoop, LevelLoop, MapForm, MapLoop, Reduction, THREADS,
+};
+use zerostride_code::{Code, Type};
+use zerostride_cuda::{Gpu, Kernel, Memory};
+use zerostride_ops::DType;
+use zerostride_shape::{Layout, Shape};
+
+use super::record::{Missing, Reduced};
+use crate::fork::{Guarded, Lock};
+use crate::memory::{Shared, Storage};
+use crate::{Device, Error, Result, Tensor};
+
+/// Kernels that are kept for loops to come.
+const MOST_KERNELS: usize = 1024;
+
+/// What a kernel is printed from, with the number of its device.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Source {
+    Map(Arc<Code>, MapForm),
+    Leaves { reduced: Arc<Reduced>, form: LeavesForm, ends: bool },
+    Level { reduced: Arc<Reduced>, ends: bool },
+}
+
+static KERNELS: Lock<Option<HashMap<(usize, Source), Kernel>>> = Lock::new(Guarded::Devices, None);
+
+/// An error of a device's driver.
+fn failure(index: usize, error: &zerostride_cuda::Error) -> Error {
+    Error::Device { device: Device::Cuda(index), reason: error.to_string() }
+}
+
+/// Why a step does not run.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// An operation has no code.
+    Missing(Missing),
+    /// There is no kernel of this loop.
+    Printer(Unprintable),
+    Error(Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        Refusal::Error(error)
+    }
+}
+
+impl From<Unprintable> for Refusal {
+    fn from(error: Unprintable) -> Refusal {
+        Refusal::Printer(error)
+    }
+}
+
+/// Memory of a device that is there while `'a` lasts, and then until the work is done that was enqueued.
+#[derive(Clone, Copy)]
+pub(super) struct Piece<'a> {
+    start: u64,
+    len: u64,
+    alive: PhantomData<&'a ()>,
+}
+
+impl<'a> Piece<'a> {
+    /// The storage of a tensor that is on a device.
+    pub(super) fn of_tensor(tensor: &'a Tensor) -> Piece<'a> {
+        assert_ne!(tensor.device(), Device::Cpu);
+        let storage = tensor.storage();
+        Piece { start: storage.start().addr().get() as u64, len: storage.len() as u64, alive: PhantomData }
+    }
+
+    pub(super) fn of_memory(memory: &'a Memory) -> Piece<'a> {
+        Piece { start: memory.address(), len: memory.len() as u64, alive: PhantomData }
+    }
+}
+
+/// An operand of a loop.
+#[derive(Clone)]
+pub(super) enum Operand<'a> {
+    /// The bits of a number.
+    Number(u64),
+    /// Elements in memory, the first so many bytes into it, with distances in bytes along each dimension.
+    Elements { piece: Piece<'a>, first: i64, strides: Vec<i64> },
+}
+
+impl Operand<'_> {
+    /// The operand as a kernel's argument.
+    ///
+    /// # Panics
+    /// If an element of the loop is outside of the memory.
+    fn argument(&self, sizes: &[u32], ty: Type) -> Argument {
+        match self {
+            Operand::Number(bits) => Argument::Number(*bits),
+            Operand::Elements { piece, first, strides } => {
+                assert_eq!(strides.len(), sizes.len());
+                let (mut low, mut high) = (i128::from(*first), i128::from(*first));
+                for (&size, &stride) in sizes.iter().zip(strides) {
+                    let reach = i128::from(stride) * (i128::from(size) - 1);
+                    if reach < 0 { low += reach } else { high += reach }
+                }
+                let is_inside = low >= 0 && high + i128::from(ty.bits().div_ceil(8)) <= piece.len.into();
+                assert!(is_inside || sizes.contains(&0), "elements of the loop are in its operands");
+                Argument::Elements {
+                    address: piece.start.wrapping_add_signed(*first),
+                    strides: strides.clone(),
+                }
+            }
+        }
+    }
+}
+
+fn arguments(operands: &[Operand<'_>], sizes: &[u32], types: impl Iterator<Item = Type>) -> Vec<Argument> {
+    operands.iter().zip(types).map(|(operand, ty)| operand.argument(sizes, ty)).collect()
+}
+
+fn result_types(code: &Code) -> impl Iterator<Item = Type> {
+    code.results().iter().map(|&value| code.ty(value))
+}
+
+/// The reduction as it is printed: what it ends with is stored, or its accumulators are.
+fn printed(reduced: &Reduced, ends: bool) -> Reduction<'_> {
+    let ending = ends.then_some(&reduced.ending);
+    Reduction { step: &reduced.step, merge: &reduced.merge, ending, empty: &reduced.empty }
+}
+
+/// A device that only this thread gives work to.
+pub(super) struct Queue {
+    gpu: &'static Gpu,
+    kernels: MutexGuard<'static, Option<HashMap<(usize, Source), Kernel>>>,
+}
+
+impl Queue {
+    pub(super) fn of(index: usize) -> Result<Queue> {
+        // The lock first, so that a fork finds the driver's own free.
+        let kernels = KERNELS.lock();
+        let gpu = Gpu::open(index).map_err(|error| failure(index, &error))?;
+        Ok(Queue { gpu, kernels })
+    }
+
+    pub(super) fn device(&self) -> Device {
+        Device::Cuda(self.gpu.index())
+    }
+
+    fn failure(&self, error: &zerostride_cuda::Error) -> Error {
+        failure(self.gpu.index(), error)
+    }
+
+    /// Memory for a tensor of a shape.
+    pub(super) fn allocate(&self, bytes: usize, shape: &Shape) -> Result<Memory> {
+        self.gpu.allocate(bytes).map_err(|error| match error.is_out_of_memory() {
+            true => Error::OutOfMemory { bytes, shape: shape.clone() },
+            false => self.failure(&error),
+        })
+    }
+
+    /// Launches a kernel, which is printed if it is not kept.
+    ///
+    /// # Safety
+    /// What it touches with these arguments is memory of the device that is there.
+    unsafe fn launch(
+        &mut self,
+        source: Source,
+        blocks: u32,
+        arguments: &[u64],
+        print: impl FnOnce() -> Result<ptx::Kernel, Unprintable>,
+    ) -> Result<(), Refusal> {
+        if blocks == 0 {
+            return Ok(());
+        }
+        let (kernels, key) = (self.kernels.get_or_insert_default(), (self.gpu.index(), source));
+        if !kernels.contains_key(&key) {
+            let ptx::Kernel { name, text } = print()?;
+            if kernels.len() >= MOST_KERNELS {
+                kernels.clear();
+            }
+            let kernel = self.gpu.kernel(&text, name).map_err(|error| failure(self.gpu.index(), &error))?;
+            kernels.insert(key.clone(), kernel);
+        }
+        // SAFETY: the loop has made the arguments for the form that the kernel is printed of; the caller
+        // vouches for the memory, which is freed in the order of the queue.
+        let launched = unsafe { self.gpu.launch(&kernels[&key], (blocks, THREADS), arguments) };
+        launched.map_err(|error| self.failure(&error).into())
+    }
+
+    /// An element-wise loop: operands are the inputs of the code and its results, which share no memory with
+    /// others unless they are the same elements.
+    ///
+    /// # Panics
+    /// If an element is outside of its operand.
+    pub(super) fn map(
+        &mut self,
+        code: &Arc<Code>,
+        sizes: &[u32],
+        operands: &[Operand<'_>],
+    ) -> Result<(), Refusal> {
+        let types = code.inputs().iter().copied().chain(result_types(code));
+        let loops = MapLoop { sizes: sizes.to_vec(), operands: arguments(operands, sizes, types) };
+        let form = loops.form(code)?;
+        let (blocks, words) = (loops.blocks(&form), loops.arguments(&form));
+        // SAFETY: the elements of all operands are inside of memory that is there.
+        unsafe {
+            self.launch(Source::Map(Arc::clone(code), form.clone()), blocks, &words, || ptx::map(code, &form))
+        }
+    }
+
+    /// Reduces the last dimensions of a loop, and writes contiguous results, one after the other in row-major
+    /// order, from a byte of each target on. Operands are the inputs of the step but the accumulators.
+    ///
+    /// # Panics
+    /// If an element is outside of its operand or target.
+    pub(super) fn reduce(
+        &mut self,
+        reduced: &Arc<Reduced>,
+        (kept, along): (&[u32], &[u32]),
+        operands: &[Operand<'_>],
+        targets: &[(Piece<'_>, u64)],
+        (lanes, leaf): (u32, u32),
+    ) -> Result<(), Refusal> {
+        let count: u32 = kept.iter().product();
+        let sizes: Vec<u32> = kept.iter().chain(along).copied().collect();
+        let mut loops = LeavesLoop {
+            kept: kept.to_vec(),
+            reduced: along.to_vec(),
+            operands: arguments(operands, &sizes, reduced.step.inputs().iter().copied()),
+            results: Vec::new(),
+            lanes,
+            leaf,
+        };
+        let mut left = loops.leaves();
+        let form = loops.form(&printed(reduced, left == 1))?;
+        let held: Vec<u64> = result_types(&reduced.step).map(|ty| ty.bits().div_ceil(8).into()).collect();
+        let accumulators = |queue: &Queue, left: u32| -> Result<Vec<Memory>> {
+            let shape = Shape::new(&[count as usize, left as usize])?;
+            held.iter().map(|own| queue.allocate(shape.numel() * *own as usize, &shape)).collect()
+        };
+        let last: Vec<u64> = targets
+            .iter()
+            .zip(result_types(&reduced.ending))
+            .map(|(&(piece, first), ty)| {
+                let bytes = u64::from(count) * u64::from(ty.bits().div_ceil(8));
+                assert!(
+                    first.checked_add(bytes).is_some_and(|end| end <= piece.len),
+                    "results are in a target"
+                );
+                piece.start + first
+            })
+            .collect();
+        let addresses = |memory: &[Memory]| memory.iter().map(Memory::address).collect::<Vec<u64>>();
+        // Each is freed after the launch that reads it, in the order of the queue.
+        let mut memory = if left == 1 { Vec::new() } else { accumulators(self, left)? };
+        loops.results = if left == 1 { last.clone() } else { addresses(&memory) };
+        let (blocks, words) = (loops.blocks(&form), loops.arguments(&form));
+        let source = Source::Leaves { reduced: Arc::clone(reduced), form: form.clone(), ends: left == 1 };
+        let reduction = printed(reduced, left == 1);
+        // SAFETY: the elements of all operands are inside of memory that is there, and so are the results.
+        unsafe { self.launch(source, blocks, &words, || ptx::leaves(&reduction, &form)) }?;
+        while left > 1 {
+            let mut level = LevelLoop { results: count, left, from: addresses(&memory), to: Vec::new() };
+            left = level.left_after();
+            let next = if left == 1 { Vec::new() } else { accumulators(self, left)? };
+            level.to = if left == 1 { last.clone() } else { addresses(&next) };
+            let source = Source::Level { reduced: Arc::clone(reduced), ends: left == 1 };
+            let print = || ptx::level(&printed(reduced, left == 1));
+            // SAFETY: as above; as many accumulators are left as were stored, and as many are stored as the
+            // next level has.
+            unsafe { self.launch(source, level.blocks(), &level.arguments(), print) }?;
+            memory = next;
+        }
+        Ok(())
+    }
+}
+
+/// A tensor on memory of a device.
+pub(super) fn tensor(device: Device, memory: Memory, layout: Layout, dtype: DType) -> Tensor {
+    let address = ptr::without_provenance_mut(memory.address() as usize);
+    let (start, len) = (NonNull::new(address).unwrap_or(NonNull::dangling()), memory.len());
+    Tensor::new(Shared::lent(Storage::on_device(start, len, device, Box::new(memory))), layout, dtype)
+}
+
+/// A tensor on so many bytes of a device, of any values.
+pub(crate) fn empty(index: usize, bytes: usize, layout: Layout, dtype: DType) -> Result<Tensor> {
+    let queue = Queue::of(index)?;
+    let memory = queue.allocate(bytes, layout.shape())?;
+    Ok(tensor(queue.device(), memory, layout, dtype))
+}
+
+/// Bytes as elements of a tensor on a device.
+pub(crate) fn upload(index: usize, bytes: &[u8], layout: Layout, dtype: DType) -> Result<Tensor> {
+    let queue = Queue::of(index)?;
+    let memory = queue.allocate(bytes.len(), layout.shape())?;
+    // SAFETY: the memory has as many bytes, and nobody else has it.
+    unsafe { queue.gpu.upload(bytes, memory.address()) }.map_err(|error| queue.failure(&error))?;
+    Ok(tensor(queue.device(), memory, layout, dtype))
+}
+
+/// The bytes from the lowest to the highest element of a tensor that is on a device, once all work before is
+/// done.
+pub(crate) fn download(tensor: &Tensor, to: &mut [u8]) -> Result<()> {
+    let Device::Cuda(index) = tensor.device() else { unreachable!("the tensor is on a device") };
+    let queue = Queue::of(index)?;
+    let (piece, reach) = (Piece::of_tensor(tensor), tensor.reach());
+    assert_eq!(to.len(), reach.len());
+    // SAFETY: the range is in the tensor's storage, and only the queue, which is locked, gives work that
+    // writes there.
+    unsafe { queue.gpu.download(piece.start + reach.start as u64, to) }.map_err(|error| queue.failure(&error))
+}

@@ -1,0 +1,306 @@
+//! Tensors on emulated GPUs: the bits of the CPU, PyTorch's rules, and refusals by name of what has no
+//! kernel. Each test has a process of its own.
+
+use zerostride::{Complex64, DType, Device, Error, Expr, Plan, Result, Slice, Tensor, cat, eval_all, tensor};
+use zerostride_emulator::emulated;
+
+/// The value of a formula of tensors on a GPU has the bits and the layout that it has on the CPU.
+fn assert_same(operands: &[Tensor], formula: impl Fn(&[Tensor]) -> Result<Tensor>) {
+    let wanted = formula(operands).unwrap();
+    let moved: Vec<Tensor> = operands.iter().map(|x| x.cuda().unwrap()).collect();
+    for (moved, own) in moved.iter().zip(operands) {
+        assert_eq!((moved.device(), moved.strides()), (Device::Cuda(0), own.clone().strides()));
+    }
+    let found = formula(&moved).unwrap();
+    assert_eq!(found.device(), Device::Cuda(0));
+    assert_eq!(
+        (found.dtype(), found.shape(), found.strides()),
+        (wanted.dtype(), wanted.shape(), wanted.strides())
+    );
+    assert_eq!(bits(&found), bits(&wanted));
+}
+
+/// The bits of each element, of which all NaNs have the same.
+fn bits(x: &Tensor) -> Vec<u64> {
+    let elements = x.cpu().unwrap().to_dtype(DType::F64).unwrap().to_vec::<f64>().unwrap();
+    elements.into_iter().map(|element| if element.is_nan() { 1 } else { element.to_bits() }).collect()
+}
+
+fn matrix(rows: usize, columns: usize) -> Tensor {
+    (Tensor::rand(&[rows, columns], 7).unwrap() * 8.0 - 4.0).eval().unwrap()
+}
+
+#[test]
+fn elements_go_to_a_device_and_come_back_in_their_layout() {
+    emulated(&[], || {
+        let x = matrix(3, 5);
+        for x in [
+            x.alias(),
+            x.t().unwrap(),
+            x.select(0, 1).unwrap(),
+            x.expand(&[2, 3, 5]).unwrap(),
+            Tensor::zeros(&[0, 3]).unwrap(),
+            tensor![true].reshape(&[]).unwrap(),
+        ] {
+            let moved = x.cuda().unwrap();
+            assert_eq!(
+                (moved.device(), moved.shape(), moved.dtype()),
+                (Device::Cuda(0), x.shape(), x.dtype())
+            );
+            assert_eq!(moved.to_string(), x.to_string());
+            let again = moved.to(Device::Cuda(1)).unwrap();
+            assert_eq!(again.device(), Device::Cuda(1));
+            let back = again.cpu().unwrap();
+            assert!(back.eq(&x).unwrap().all(..).unwrap().item::<bool>().unwrap());
+            assert_eq!(back.strides(), x.clone_elements().unwrap().strides());
+        }
+        let moved = x.cuda().unwrap();
+        assert!(moved.cuda().unwrap().shares_storage(&moved));
+        assert_eq!(moved.at::<f32>(&[1, 2]).unwrap(), x.at::<f32>(&[1, 2]).unwrap());
+    });
+}
+
+#[test]
+fn element_wise_formulas_have_the_bits_of_the_cpu() {
+    emulated(&[], || {
+        let (x, row, column) = (matrix(7, 12), matrix(1, 12), matrix(7, 1));
+        assert_same(&[x.alias(), row.alias(), column.alias()], |x| (&x[0] + &x[1] * &x[2]).eval());
+        assert_same(&[x.alias(), row.alias()], |x| (Expr::from(x[0].t()?).exp() - x[1].t()?).eval());
+        assert_same(&[x.alias()], |x| x[0].sin());
+        assert_same(&[x.alias()], |x| (Expr::from(&x[0]).sigmoid() * 0.5).to_dtype(DType::BF16).eval());
+        assert_same(&[x.alias()], |x| x[0].where_(&x[0].gt(0.5)?, 2));
+        assert_same(&[x.to_dtype(DType::I32).unwrap()], |x| x[0].floor_divide(3));
+        assert_same(&[x.slice(1, Slice { start: Some(1), stop: None, step: 3 }).unwrap()], |x| {
+            x[0].mul(&x[0])
+        });
+        let complex = x.to_dtype(DType::C64).unwrap();
+        assert_same(&[complex], |x| (&x[0] * &x[0]).eval()?.real());
+    });
+}
+
+#[test]
+fn views_share_the_memory_of_a_device() {
+    emulated(&[], || {
+        let x = matrix(4, 6);
+        let moved = x.cuda().unwrap();
+        for view in [
+            |x: &Tensor| x.t(),
+            |x: &Tensor| x.select(0, 2),
+            |x: &Tensor| x.reshape(&[2, 12]),
+            |x: &Tensor| x.unsqueeze(1)?.expand(&[4, 3, 6]),
+        ] {
+            let (wanted, found) = (view(&x).unwrap(), view(&moved).unwrap());
+            assert!(found.shares_storage(&moved));
+            assert_eq!(found.to_string(), wanted.to_string());
+            assert_eq!(found.add(1).unwrap().to_string(), wanted.add(1).unwrap().to_string());
+        }
+    });
+}
+
+#[test]
+fn reductions_have_the_bits_of_the_cpu() {
+    emulated(&[], || {
+        let x = matrix(9, 1500);
+        let dims: [&[isize]; 3] = [&[0], &[1], &[0, 1]];
+        for dims in dims {
+            assert_same(&[x.alias()], |x| x[0].sum(dims));
+            assert_same(&[x.alias()], |x| x[0].amax(dims));
+            assert_same(&[x.alias()], |x| x[0].amin(dims));
+            assert_same(&[x.alias()], |x| x[0].mean(dims));
+            assert_same(&[x.to_dtype(DType::F16).unwrap()], |x| x[0].sum(dims));
+            assert_same(&[x.to_dtype(DType::I8).unwrap()], |x| x[0].sum(dims));
+            assert_same(&[x.to_dtype(DType::I16).unwrap()], |x| x[0].amin(dims));
+            assert_same(&[x.gt(3.9).unwrap()], |x| x[0].any(dims));
+            assert_same(&[x.gt(-3.9).unwrap()], |x| x[0].all(dims));
+            assert_same(&[x.gt(0).unwrap()], |x| x[0].sum(dims));
+            assert_same(&[x.t().unwrap()], |x| x[0].square()?.sum(dims));
+        }
+        let complex = (x.to_dtype(DType::C64).unwrap() * Complex64::new(1.0, 2.0)).eval().unwrap();
+        assert_same(&[complex], |x| x[0].sum([1])?.imag());
+        assert_same(&[Tensor::zeros(&[0, 3]).unwrap()], |x| x[0].sum([0]));
+        assert_same(&[Tensor::zeros(&[3, 0]).unwrap()], |x| x[0].sum([0]));
+    });
+}
+
+#[test]
+fn fused_reductions_of_pairs_and_softmax_have_the_bits_of_the_cpu() {
+    emulated(&[], || {
+        let (a, b) = (matrix(20, 3), matrix(33, 3));
+        let distances =
+            |x: &[Tensor]| Ok::<_, Error>((x[0].unsqueeze(1)? - x[1].unsqueeze(0)?).square().sum(-1));
+        assert_same(&[a.alias(), b.alias()], |x| distances(x)?.eval());
+        assert_same(&[a, b], |x| distances(x)?.neg().exp().sum(1).eval());
+        let x = matrix(6, 300);
+        for dim in [0, 1] {
+            assert_same(&[x.alias()], |x| x[0].softmax(dim));
+            assert_same(&[x.alias()], |x| x[0].log_softmax(dim));
+        }
+        let several = |x: &Tensor| {
+            let exp = Expr::from(x).exp();
+            eval_all(&[exp.sum(1), &exp / exp.sum(0), exp.sum(1)])
+        };
+        let (found, wanted) = (several(&x.cuda().unwrap()).unwrap(), several(&x).unwrap());
+        for (found, wanted) in found.iter().zip(&wanted) {
+            assert_eq!(found.to_string(), wanted.to_string());
+            assert_eq!(found.device(), Device::Cuda(0));
+        }
+    });
+}
+
+#[test]
+fn functions_of_views_and_copies_run_on_the_device() {
+    emulated(&[], || {
+        let x = matrix(4, 6);
+        assert_same(&[x.alias(), x.square().unwrap()], |x| cat(&[&x[0], &x[1]], 1));
+        assert_same(&[x.alias()], |x| x[0].repeat(&[2, 3]));
+        assert_same(&[x.alias()], |x| x[0].roll(&[1], &[0]));
+        assert_same(&[x.alias()], |x| x[0].tril(0));
+        assert_same(&[x.alias()], |x| x[0].flip(&[0, 1])?.contiguous());
+        assert_same(&[x], |x| x[0].t()?.reshape(&[-1]));
+    });
+}
+
+#[test]
+fn gradients_are_computed_on_the_device() {
+    emulated(&[], || {
+        let gradient = |x: &Tensor| {
+            let loss = (Expr::from(x).tanh() * x).sum(..);
+            loss.grad(&[x]).unwrap()[0].eval().unwrap()
+        };
+        let x = matrix(5, 40);
+        assert_eq!(gradient(&x.cuda().unwrap()).to_string(), gradient(&x).to_string());
+    });
+}
+
+#[test]
+fn in_place_methods_write_on_the_device() {
+    emulated(&[], || {
+        let write = |x: &Tensor| {
+            x.add_(1).unwrap();
+            x.select(0, 1).unwrap().mul_(x.select(0, 2).unwrap()).unwrap();
+            x.add_(x.t().unwrap().clone()).unwrap();
+            Expr::from(x).sub(x.t().unwrap()).eval_into(x).unwrap();
+            x.slice(1, Slice { start: None, stop: None, step: 2 }).unwrap().fill_(3).unwrap();
+            let out = x.add(0).unwrap();
+            (Expr::from(x) * 2).sum(0).eval_into(&out.select(0, 0).unwrap()).unwrap();
+            x.copy_(&out).unwrap();
+        };
+        let (x, moved) = (matrix(4, 4), matrix(4, 4).cuda().unwrap());
+        let captured = Expr::from(&moved) + 1;
+        write(&x);
+        write(&moved);
+        assert_eq!(moved.to_string(), x.to_string());
+        assert!(matches!(captured.eval().unwrap_err().root(), Error::Modified { .. }));
+    });
+}
+
+#[test]
+fn operands_on_different_devices_are_pytorchs_error() {
+    emulated(&[], || {
+        let x = tensor![1.0, 2.0];
+        let (first, second) = (x.cuda().unwrap(), x.to(Device::Cuda(1)).unwrap());
+        let message = |error: Error| error.root().to_string();
+        let wanted =
+            "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and";
+        assert_eq!(message(first.add(&x).unwrap_err()), format!("{wanted} cpu!"));
+        assert_eq!(message(x.add(&first).unwrap_err()), format!("{wanted} cpu!"));
+        assert_eq!(message(first.add(&second).unwrap_err()), format!("{wanted} cuda:1!"));
+        assert_eq!(message(first.add_(&x).unwrap_err()), format!("{wanted} cpu!"));
+        assert_eq!(message(x.add_(&first).unwrap_err()), format!("{wanted} cpu!"));
+        // Without dimensions a tensor on the CPU is a number.
+        let number = tensor![3.0].reshape(&[]).unwrap();
+        assert_eq!(first.mul(&number).unwrap().to_vec::<f32>().unwrap(), [3.0, 6.0]);
+        assert_eq!(number.sub(&first).unwrap().to_vec::<f32>().unwrap(), [2.0, 1.0]);
+        assert_eq!(message(number.add_(first.select(0, 0).unwrap()).unwrap_err()), format!("{wanted} cpu!"));
+    });
+}
+
+#[test]
+fn what_has_no_kernel_is_refused_by_name() {
+    emulated(&[], || {
+        let x = matrix(4, 4).cuda().unwrap();
+        let i = tensor![4, 6].cuda().unwrap();
+        let refused: [(Result<Tensor>, &str); 6] = [
+            (x.matmul(&x), "matmul"),
+            (i.gcd(&i), "gcd"),
+            (i.floor_divide(&i), "floor_divide of integers by a tensor"),
+            (x.argmax(..), "argmax"),
+            (x.var(..), "var"),
+            (x.cumsum(0), "cumsum"),
+        ];
+        for (result, name) in refused {
+            let error = result.unwrap_err();
+            let wanted = format!("{name} has no kernel for cuda:0; move its operands with .cpu()");
+            assert_eq!(error.root().to_string(), wanted);
+        }
+        let (sort, index) =
+            (x.sort(0, false).map(drop), x.index_select(0, &tensor![1, 3].cuda().unwrap()).map(drop));
+        for (result, name) in [(sort, "sort"), (index, "indexing")] {
+            let wanted = format!("{name} has no kernel for cuda:0; move its operands with .cpu()");
+            assert_eq!(result.unwrap_err().root().to_string(), wanted);
+        }
+        assert!(x.add(1).is_ok());
+    });
+}
+
+#[test]
+fn a_device_without_memory_refuses_and_goes_on() {
+    emulated(&[("ZEROSTRIDE_EMULATOR_MEMORY", "1000")], || {
+        let x = Tensor::ones(&[100]).unwrap().cuda().unwrap();
+        let error = x.unsqueeze(1).unwrap().add(&x).unwrap_err();
+        assert_eq!(error.root().to_string(), "cannot allocate 40000 bytes for a tensor of shape [100, 100]");
+        for _ in 0..10 {
+            assert_eq!(x.add(1).unwrap().sum(..).unwrap().item::<f32>().unwrap(), 200.0);
+        }
+    });
+}
+
+#[test]
+fn a_lost_device_refuses_everything_and_the_cpu_goes_on() {
+    emulated(&[("ZEROSTRIDE_EMULATOR_LAUNCHES", "1")], || {
+        let x = tensor![1.0, 2.0].cuda().unwrap();
+        assert_eq!(x.add(1).unwrap().to_vec::<f32>().unwrap(), [2.0, 3.0]);
+        let _ = x.add(1);
+        for _ in 0..2 {
+            let error = x.to_vec::<f32>().unwrap_err().to_string();
+            assert!(error.starts_with("cuda:0: CUDA error: unspecified launch failure"), "{error}");
+            assert!(x.add(1).is_err());
+        }
+        assert_eq!(tensor![1.0].add(1).unwrap().to_vec::<f32>().unwrap(), [2.0]);
+    });
+}
+
+#[test]
+fn threads_share_a_device() {
+    emulated(&[], || {
+        let x = matrix(8, 8).cuda().unwrap();
+        let wanted = x.add(&x).unwrap().to_string();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..20).for_each(|_| assert_eq!(x.add(&x).unwrap().to_string(), wanted)));
+            }
+        });
+    });
+}
+
+#[test]
+fn a_plan_runs_on_either_side() {
+    emulated(&[], || {
+        let x = matrix(3, 4);
+        let template = (Expr::from(&x) * 2).plan().unwrap().template(&[&x]);
+        let moved = template.run(&[&x.cuda().unwrap()]).unwrap();
+        assert_eq!(moved.device(), Device::Cuda(0));
+        assert_eq!(moved.to_string(), template.run(&[&x]).unwrap().to_string());
+        let plan = Plan::of(&[Expr::from(&x.cuda().unwrap()).exp()]).unwrap();
+        assert_eq!(plan.run().unwrap().to_string(), x.exp().unwrap().to_string());
+    });
+}
+
+#[test]
+fn without_a_driver_nothing_else_is_affected() {
+    emulated(&[("ZEROSTRIDE_CUDA", "no-such-driver")], || {
+        let error = tensor![1].cuda().unwrap_err().to_string();
+        assert!(error.starts_with("cuda:0: NVIDIA's driver cannot be used (no-such-driver): "), "{error}");
+        assert_eq!(tensor![1].add(1).unwrap().to_vec::<i64>().unwrap(), [2]);
+    });
+}
