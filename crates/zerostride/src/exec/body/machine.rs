@@ -21,9 +21,12 @@ pub(crate) struct Machine<'a> {
     memory: Scratch,
     /// Elements that a tile has room for: whole cache lines.
     room: usize,
-    /// Of each tile, the bytes of the element that it repeats, and how often.
-    repeated: SmallVec<[Option<([u8; 16], usize)>; 4]>,
+    /// What each tile repeats, if it does.
+    repeated: SmallVec<[Option<Repeated>; 4]>,
 }
+
+/// The bytes of an element, and how often a tile has it.
+type Repeated = ([u8; 16], usize);
 
 impl<'a> Machine<'a> {
     /// Tiles for at least `room` elements.

@@ -28,24 +28,31 @@ pub(super) fn bits(bytes: &[u8], dtype: DType) -> Parts<u64> {
     bytes.chunks(dtype.item_size() / part_count(dtype)).map(word).collect()
 }
 
-fn values(element: Recorded) -> Parts<Value> {
+/// What is stored of an element.
+fn stored(code: &mut Builder, dtype: DType, element: Recorded) -> Parts<Value> {
     match element {
-        Recorded::Real(value) => smallvec![value],
+        Recorded::Real(_) => smallvec![record_store(code, dtype, element)],
         Recorded::Complex(re, im) => smallvec![re, im],
     }
 }
 
-fn inputs(code: &mut Builder, ty: Type, parts: usize) -> Recorded {
+/// An element whose parts are the next inputs.
+fn load(code: &mut Builder, dtype: DType) -> Recorded {
+    let ty = stored_type(dtype);
     let first = code.input(ty);
-    if parts == 1 { Recorded::Real(first) } else { Recorded::Complex(first, code.input(ty)) }
+    if part_count(dtype) == 1 {
+        record_load(code, dtype, first)
+    } else {
+        Recorded::Complex(first, code.input(ty))
+    }
 }
 
 /// The code of an element-wise loop: its inputs are the parts of each load, then those of each number.
 pub(super) fn map(program: &Program) -> Result<(Code, Vec<u64>), Missing> {
     let mut code = Builder::new();
     let (element, numbers) = value(&mut code, program)?;
-    let stored = record_store(&mut code, program.dtypes[program.result], element);
-    Ok((code.finish(&values(stored)), numbers))
+    let results = stored(&mut code, program.dtypes[program.result], element);
+    Ok((code.finish(&results), numbers))
 }
 
 /// The code that copies one value.
@@ -57,14 +64,7 @@ pub(super) fn copy(ty: Type) -> Code {
 
 /// The value of a program on its loads and numbers, which become inputs in this order, and the numbers' bits.
 fn value(code: &mut Builder, program: &Program) -> Result<(Recorded, Vec<u64>), Missing> {
-    let loads: Vec<Recorded> = program
-        .loads
-        .iter()
-        .map(|load| {
-            let stored = inputs(code, stored_type(load.dtype), part_count(load.dtype));
-            record_load(code, load.dtype, stored)
-        })
-        .collect();
+    let loads: Vec<Recorded> = program.loads.iter().map(|own| load(code, own.dtype)).collect();
     let mut numbers = Vec::new();
     let lines = || program.instructions.iter().zip(&program.dtypes);
     let splats: Vec<Recorded> = lines()
@@ -73,8 +73,7 @@ fn value(code: &mut Builder, program: &Program) -> Result<(Recorded, Vec<u64>), 
                 let mut bytes = [0; 16];
                 store_scalar(*number, dtype, &mut bytes[..dtype.item_size()]);
                 numbers.extend(bits(&bytes[..dtype.item_size()], dtype));
-                let stored = inputs(code, stored_type(dtype), part_count(dtype));
-                Some(record_load(code, dtype, stored))
+                Some(load(code, dtype))
             }
             _ => None,
         })
@@ -204,27 +203,21 @@ pub(super) fn reduction(
     let missing = || op.name().to_owned();
     let takes = program.dtypes[program.result];
     let (rule, held, empty) = rule(op, takes).ok_or_else(missing)?;
-    let (ty, parts) = (stored_type(held), part_count(held));
-    let stored = |code: &mut Builder, element| values(record_store(code, held, element));
-    let load = |code: &mut Builder| {
-        let input = inputs(code, ty, parts);
-        record_load(code, held, input)
-    };
 
     let mut step = Builder::new();
     let (element, numbers) = value(&mut step, program)?;
     let element = record_cast(&mut step, takes, held, element);
-    let before = load(&mut step);
+    let before = load(&mut step, held);
     let next = rule.next(&mut step, held, before, element).ok_or_else(missing)?;
-    let next = stored(&mut step, next);
+    let next = stored(&mut step, held, next);
 
     let mut merge = Builder::new();
-    let (left, right) = (load(&mut merge), load(&mut merge));
+    let (left, right) = (load(&mut merge, held), load(&mut merge, held));
     let both = rule.next(&mut merge, held, left, right).ok_or_else(missing)?;
-    let both = stored(&mut merge, both);
+    let both = stored(&mut merge, held, both);
 
     let mut ending = Builder::new();
-    let last = load(&mut ending);
+    let last = load(&mut ending, held);
     let result = record_cast(&mut ending, held, yields, last);
     let (result, dtype) = match finish {
         Some(finish) => {
@@ -237,12 +230,12 @@ pub(super) fn reduction(
         }
         None => (result, yields),
     };
-    let result = values(record_store(&mut ending, dtype, result));
+    let result = stored(&mut ending, dtype, result);
     let reduced = Reduced {
         step: step.finish(&next),
         merge: merge.finish(&both),
         ending: ending.finish(&result),
-        empty: vec![empty; parts],
+        empty: vec![empty; part_count(held)],
     };
     Ok((reduced, numbers))
 }
