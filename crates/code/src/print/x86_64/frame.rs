@@ -573,8 +573,8 @@ impl Writer<'_> {
         self.assembler.jump(Encoding::Jb_rel32_64, top);
     }
 
-    /// Copies vectors of elements that lie a few apart, from [`SCRATCH`] on, to a buffer: so many elements, or
-    /// those that are left. Before a body, the first registers have no values.
+    /// Copies vectors of elements that lie a few apart, from [`SCRATCH`] on, to a buffer: so many elements,
+    /// or those that are left. Before a body, the first registers have no values.
     fn copy_near(&mut self, near: Near, elements: Option<i32>, bytes: u32, buffer: u32) {
         let lanes = self.steps.lanes;
         let (vector, vectors) = (lanes * bytes, elements.map_or(1, |elements| elements as u32 / lanes));
