@@ -28,6 +28,7 @@ def calls():
 def values(found):
     """A result in values of Python and NumPy, bools as truth values, all NaN as one."""
     if isinstance(found, zs.Tensor):
+        found = found.cpu()
         array = np.asarray(found.float() if found.dtype == zs.bfloat16 else found)
         if array.dtype.kind in "fc":
             array = np.where(np.isnan(array), array.dtype.type(np.nan), array)

@@ -17,8 +17,9 @@ X = zs.rand(7, 12, seed=1) * 8 - 4
 def test_a_tensor_goes_to_a_device_and_comes_back():
     moved = X.to("cuda")
     assert (moved.device, X.cuda().device, X.to(device="cuda:1").device) == ("cuda:0", "cuda:0", "cuda:1")
-    assert moved.to("cuda") .data_ptr() == moved.data_ptr()
-    assert moved.cpu().device == "cpu" and moved.tolist() == X.tolist() and repr(moved) == repr(X)
+    assert moved.to("cuda").data_ptr() == moved.data_ptr()
+    assert moved.cpu().device == "cpu" and moved.tolist() == X.tolist()
+    assert repr(zs.tensor([1.5, 2.0]).cuda()) == "tensor([1.5000, 2.0000], device='cuda:0')"
     assert (X.to("cuda", zs.float64).dtype, X.to(moved).device) == (zs.float64, "cuda:0")
     assert zs.zeros(2, device="cuda:1").add(1).tolist() == [1.0, 1.0]
     assert zs.asarray(np.arange(3.0), device="cuda").device == "cuda:0"
@@ -83,3 +84,21 @@ def test_memory_is_shown_to_libraries_for_gpus():
 def test_what_is_on_a_gpu_is_pickled_on_the_cpu():
     again = pickle.loads(pickle.dumps(X.cuda()))
     assert (again.device, again.tolist()) == ("cpu", X.tolist())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only POSIX forks")
+def test_a_forked_process_is_told_that_it_cannot_use_the_devices_of_its_parent():
+    moved, (read, write) = X.cuda(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            moved.add(1)
+        except RuntimeError as error:
+            os.write(write, str(error).encode())
+        del moved
+        os._exit(0 if (zs.ones(2) + 1).tolist() == [2.0, 2.0] else 1)
+    os.close(write)
+    with os.fdopen(read) as told:
+        assert "CUDA cannot be used in a forked process" in told.read()
+    assert os.waitpid(child, 0)[1] == 0
+    assert moved.add(1).tolist() == (X + 1).tolist()

@@ -1,4 +1,4 @@
-//! Owns nothing but the bridge to the documents: the Rust blocks of the front page, of the guide, of the
+//! Owns nothing but the bridge to the documents: the Rust blocks of the front page, of the guides, of the
 //! package's page and of `spec/` are doctests of this crate.
 
 #[doc = include_str!("../../../README.md")]
@@ -6,6 +6,9 @@ mod front_page {}
 
 #[doc = include_str!("../../../docs/rust.md")]
 mod guide {}
+
+#[doc = include_str!("../../../docs/gpu.md")]
+mod on_gpus {}
 
 #[doc = include_str!("../../../docs/candle.md")]
 mod from_candle {}

@@ -4,7 +4,7 @@
 use zerostride_ops::DType;
 use zerostride_shape::Shape;
 #[cfg(feature = "cuda")]
-use zerostride_shape::{Layout, checked_bytes};
+use zerostride_shape::{InternalOverlap, Layout, checked_bytes};
 
 #[cfg(not(feature = "cuda"))]
 use crate::Error;
@@ -42,11 +42,9 @@ impl Tensor {
             #[cfg(feature = "cuda")]
             (_, Device::Cpu) => {
                 let dense = self.dense()?;
-                let mut copy = Tensor::build(self.dtype(), self.shape_value().clone(), |bytes| {
-                    device::download(&dense, bytes)
-                })?;
-                copy = copy.with_layout(dense.at_start()?);
-                Ok(copy)
+                let (dtype, shape) = (self.dtype(), self.shape_value().clone());
+                let copy = Tensor::build(dtype, shape, |bytes| device::download(&dense, bytes))?;
+                Ok(copy.with_layout(dense.at_start()?))
             }
             #[cfg(feature = "cuda")]
             (Device::Cuda(_), Device::Cuda(_)) => self.cpu()?.to(device),
@@ -93,7 +91,7 @@ impl Tensor {
     fn dense(&self) -> Result<Tensor> {
         let is_dense = self.reach().len() == self.numel() * self.dtype().item_size();
         // Elements may also share memory, which leaves others out.
-        let has_all = self.layout().has_internal_overlap() == zerostride_shape::InternalOverlap::No;
+        let has_all = self.layout().has_internal_overlap() == InternalOverlap::No;
         if is_dense && has_all { Ok(self.alias()) } else { self.clone_elements() }
     }
 

@@ -167,7 +167,7 @@ impl std::fmt::Display for Tensor {
     /// As PyTorch prints it, summarised beyond 1000 elements.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let text = self.with_elements(|bytes, place| {
-            format(self.dtype(), self.shape(), &mut |index| {
+            format(self.device(), self.dtype(), self.shape(), &mut |index| {
                 let stored = &bytes[place(index)];
                 with_type!(self.dtype(), T => Value::from(T::load(bytemuck::pod_read_unaligned(stored))))
             })

@@ -7,6 +7,8 @@ use std::fmt::{self, Write};
 
 use zerostride_ops::{Complex32, Complex64, DType, bf16, f16};
 
+use crate::Device;
+
 /// Digits after the decimal point.
 const PRECISION: usize = 4;
 /// A tensor of more elements is summarised.
@@ -57,7 +59,12 @@ impl From<Complex32> for Value {
 
 /// The text of `str(torch_tensor)`. `read` gives the element at an index; it is called once for each element
 /// printed.
-pub(crate) fn format(dtype: DType, shape: &[usize], read: &mut dyn FnMut(&[usize]) -> Value) -> String {
+pub(crate) fn format(
+    device: Device,
+    dtype: DType,
+    shape: &[usize],
+    read: &mut dyn FnMut(&[usize]) -> Value,
+) -> String {
     let numel = shape.iter().fold(1usize, |numel, &size| numel.saturating_mul(size));
     let summarise = numel > THRESHOLD;
     let printed = shape.iter().fold(1usize, |count, &size| {
@@ -83,6 +90,9 @@ pub(crate) fn format(dtype: DType, shape: &[usize], read: &mut dyn FnMut(&[usize
     }
 
     let mut suffixes = Vec::new();
+    if device != Device::Cpu {
+        suffixes.push(format!("device='{device}'"));
+    }
     if too_many || (numel == 0 && shape.len() != 1) {
         suffixes.push(format!("size={}", Tuple(shape)));
     }
@@ -315,6 +325,17 @@ impl fmt::Display for Tuple<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn format(dtype: DType, shape: &[usize], read: &mut dyn FnMut(&[usize]) -> Value) -> String {
+        super::format(Device::Cpu, dtype, shape, read)
+    }
+
+    #[test]
+    fn what_is_on_a_device_says_so() {
+        let text =
+            super::format(Device::Cuda(1), DType::I32, &[0, 3], &mut |_| unreachable!("there are none"));
+        assert_eq!(text, "tensor([], device='cuda:1', size=(0, 3), dtype=torch.int32)");
+    }
 
     fn ints(shape: &[usize]) -> String {
         let mut next = 0;

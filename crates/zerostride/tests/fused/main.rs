@@ -1,6 +1,8 @@
 //! Fused evaluation against step-by-step evaluation, bit for bit, and against an oracle that shares no code
 //! with it; every operation in every layout, on every instruction set.
 
+#[cfg(feature = "cuda")]
+mod device;
 mod every_layout;
 mod instruction_sets;
 mod oracle;

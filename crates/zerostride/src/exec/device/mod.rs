@@ -145,8 +145,8 @@ impl<'a> Run<'a> {
         for (index, step) in steps.iter().enumerate() {
             let buffer = &buffers[step.output];
             if let Some(target) = target.filter(|_| index + 1 == steps.len()) {
-                target.storage().count_write();
                 self.step(queue, step, Place { piece: Piece::of_tensor(target), first: 0 })?;
+                target.storage().count_write();
             } else {
                 let bytes = checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
                 let memory = queue.allocate(bytes, &buffer.shape)?;
