@@ -37,8 +37,8 @@
 //! - [`Op`] is a row of the one table of operations; [`call`] calls a row by name, position and keyword.
 //! - [`stream`] evaluates expressions over arrays that are larger than memory, piece by piece.
 //! - [`scope`] lets tensors see borrowed slices without a copy.
-//! - [`Tensor::to`] moves tensors to a [`Device`]: with the feature `cuda` to an NVIDIA GPU, which computes the
-//!   same bits.
+//! - [`Tensor::to`] moves tensors to a [`Device`]: with the feature `cuda` to an NVIDIA GPU, which computes
+//!   the same bits.
 #![cfg_attr(feature = "ndarray", doc = "- [`ndarray`] does so with ndarray's arrays.")]
 #![cfg_attr(feature = "io", doc = "- [`io`] reads and writes npy, npz and safetensors files.")]
 //!
