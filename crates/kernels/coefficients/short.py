@@ -62,4 +62,5 @@ if __name__ == "__main__":
     fit("STIRLING", stirling, lambda z: mp.sqrt(z) / mp.loggamma(1 / mp.sqrt(z)), mpf("1e-6"), mpf(1) / 64, 2)
     # The largest f32 below 1 has the logarithm -15.95.
     middle = mpf("3.25")
+    fit_ratio("ERFINV", lambda s: erfinv_of_logarithm(s + 3), -3, 3, 16)
     fit_ratio("ERFINV_NEAR_1", lambda s: erfinv_of_logarithm((s + middle) ** 2), mp.sqrt(6) - middle, mpf("0.75"), 13)

@@ -1,12 +1,10 @@
 """Prints the polynomials and tables of functions that are computed in the arithmetic of `f32`: sine, cosine and tangent
-in `src/math/trig.rs`, their inverses in `src/math/single.rs`, the error function in `src/math/erf_table.rs`, its inverse
-in `src/math/erfinv.rs`.
+in `src/math/trig.rs`, their inverses in `src/math/single.rs`, the error function in `src/math/erf_table.rs`.
 """
 
 from mpmath import asin, atan, binomial, cos, erf, factorial, log, mpf, pi, sin, sqrt, tan, taylor
 
 from fit import fit, literal, rounded, series, show
-from trig_special import erfinv_of_logarithm
 
 QUARTER = (pi / 4 * mpf("1.001")) ** 2
 STEP = mpf(17) / 64
@@ -34,19 +32,7 @@ def odd(name, function, term, largest, degree):
     show(name, p, error, 24)
 
 
-def erfinv(centre, least, most):
-    """erfinv(x) / x around a value of -log(1 - x^2): the leading coefficient in two words, and the other ones."""
-    first = rounded(erfinv_of_logarithm(centre), 24)
-    low = rounded(erfinv_of_logarithm(centre) - first, 24)
-    f = lambda s: erfinv_of_logarithm(centre + s)
-    p, error = fit(lambda s: f(s) - first, lambda s: 1 / f(s), least - centre, most - centre, 7, 24, exact=[low])
-    show(f"SINGLE around {centre}; the last number is SINGLE_LOW", [first, *p[1:], low], error, 24)
-
-
 if __name__ == "__main__":
-    erfinv(mpf(0), mpf("1e-12"), mpf(1))
-    erfinv(mpf(7) / 4, mpf(1), mpf(21) / 8)
-    erfinv(mpf(17) / 4, mpf(21) / 8, mpf(6))
     f = series(lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, lambda k: mpf(-1) ** (k + 1) / factorial(2 * k + 3))
     p, error = fit(f, lambda z: z, mpf("1e-9"), QUARTER, 2, 24)
     show("SIN_SHORTEST", p, error, 24)

@@ -1,11 +1,11 @@
 //! Owns the inverse of the error function.
 //!
 //! The quotient erfinv(x) / x is smooth in w = -log(1 - x²) around 0 and in √w farther out. The constants
-//! come from `coefficients/trig_special.py`, those of `f32` from `coefficients/single.py`.
+//! come from `coefficients/trig_special.py`.
 
 use super::dw::{Dw, fast_two_sum, two_prod};
 use super::horner::Polynomial;
-use super::log_table::{Tables, log_of_sum, single_parts};
+use super::log_table::log_of_sum;
 use super::{is_short, short};
 use crate::lane::{Element, Lane, rare};
 
@@ -86,57 +86,16 @@ const FAR: Polynomial<2, 18> = Polynomial {
     ],
 };
 
-/// erfinv(x) / x of `f32` as three polynomials in w less a centre: for w to 1, to 21/8 and to 6.
-const SINGLE: [[f32; 3]; 8] = [
-    [0.88622695, 1.3146775, 1.9154137],
-    [0.23201367, 0.25042155, 0.22471304],
-    [0.01154922, -0.0006195295, -0.0073319646],
-    [-0.0023342918, -0.001901884, -9.462338e-05],
-    [-0.00013051798, 0.00020170654, 0.00010027293],
-    [5.043548e-05, 1.5487443e-05, -1.4579207e-05],
-    [-8.901169e-07, -5.1886404e-06, 5.8937485e-07],
-    [-1.6023142e-07, -2.6208001e-08, 1.2046155e-07],
-];
-/// What the first coefficients lack.
-const SINGLE_LOW: [f32; 3] = [-2.66232e-08, -1.6844055e-08, -7.501467e-09];
-const SCALE: f64 = (1 << 24) as f64;
-/// Less a centre, the large part of w is exact.
-const SINGLE_CENTRES: [f32; 3] = [0.0, 1.75, 4.25];
-
 /// The inverse of the error function; infinite at ±1, NaN beyond.
 #[inline(always)]
-pub(crate) fn erfinv<V: Lane<Elem: Tables>>(x: V) -> V {
+pub(crate) fn erfinv<V: Lane>(x: V) -> V {
     let (size, one) = (x.abs(), V::num(1.0));
-    let end = V::select(size.eq(one), V::splat(V::Elem::INFINITY), V::splat(V::Elem::NAN));
-    let inner = if is_short::<V>() { single(size) } else { V::narrow(inverse(size.widen())) };
-    V::select(size.lt(one), inner, end).copysign(x)
+    let end = V::select(size.eq(one), V::splat(V::Elem::INFINITY).mul_sign(x), V::splat(V::Elem::NAN));
+    let inner = if is_short::<V>() { short::erfinv(x.widen()) } else { inverse(x.widen()) };
+    V::select(size.lt(one), V::narrow(inner), end)
 }
 
-/// The same in the arithmetic of `f32`, for x from 0 to 1.
-#[inline(always)]
-fn single<V: Lane<Elem: Tables>>(x: V) -> V {
-    let (large, rest) = single_parts(x.mul_add(-x, V::num(1.0)));
-    let w = -(large + rest);
-    let (is_first, is_second) = (w.le(V::num(1.0)), w.le(V::num(2.625)));
-    let of = |numbers: [f32; 3]| {
-        let [first, second, third] = numbers.map(|number| V::num(number.into()));
-        V::select(is_first, first, V::select(is_second, second, third))
-    };
-    let s = -(large + of(SINGLE_CENTRES)) - rest;
-    let [first, others @ ..] = SINGLE;
-    let mut sum = of(others[others.len() - 1]);
-    for &coefficients in others[..others.len() - 1].iter().rev() {
-        sum = sum.mul_add(s, of(coefficients));
-    }
-    let quotient = fast_two_sum(of(first), sum * s);
-    // Of the smallest numbers the low part would be rounded to a multiple of the smallest one.
-    let large = x * V::num(SCALE);
-    let product = large.mul_add(quotient.hi, large * (quotient.lo + of(SINGLE_LOW)));
-    let usual = product * V::num(1.0 / SCALE);
-    rare!(w.gt(V::num(6.0)), usual, V::narrow(short::erfinv_near_1(x.widen())))
-}
-
-/// The same for x from 0 to 1.
+/// The same for |x| < 1.
 #[inline(always)]
 fn inverse<W: Lane<Elem = f64>>(x: W) -> W {
     let one = W::num(1.0);
@@ -149,7 +108,7 @@ fn inverse<W: Lane<Elem = f64>>(x: W) -> W {
         rare!(root.hi.gt(W::num(4.0)), near_1, FAR.at(root + W::num(-5.0)))
     });
     // So near 0 the quotient is constant, and the square of x has no low part.
-    let tiny = x.lt(W::num(f64::EPSILON));
+    let tiny = x.abs().lt(W::num(f64::EPSILON));
     let quotient = Dw::select(tiny, Dw::splat((0.886226925452758, -3.8332932499128993e-17)), quotient);
-    (quotient * x).hi
+    (quotient * x.abs()).hi.mul_sign(x)
 }

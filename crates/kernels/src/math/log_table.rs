@@ -233,35 +233,18 @@ pub(super) fn log<V: Lane<Elem: Tables>>(x: V, base: &Base<V::Elem>) -> V {
 /// The logarithm of 2^e · (1 + f + low) / r of `f32`, where `low` is far below the last place of `f`. Single
 /// words suffice: beside a logarithm of the tables, f is small, and its rounding error smaller.
 #[inline(always)]
-fn single_sum<V: Lane<Elem: Tables>>(reduced: (V, V::Bits, V), low: V, base: &Base<V::Elem>) -> V {
-    let (large, rest) = single_sum_parts(reduced, low, base);
-    large + rest
-}
-
-/// The same as a multiple of 2^-16 and the rest.
-#[inline(always)]
-fn single_sum_parts<V: Lane<Elem: Tables>>(
-    (e, place, f): (V, V::Bits, V),
-    low: V,
-    base: &Base<V::Elem>,
-) -> (V, V) {
+fn single_sum<V: Lane<Elem: Tables>>((e, place, f): (V, V::Bits, V), low: V, base: &Base<V::Elem>) -> V {
     let large = e.mul_add(V::splat(base.log_2.0), V::lookup(&base.of_places.0, place));
     let small = e.mul_add(V::splat(base.log_2.1), V::lookup(&base.of_places.1, place)) + low;
     let (square, curvature) = (f * f, short_poly(f, &NEAR_1));
-    let rest = match base.per_natural {
-        Some((hi, lo)) => {
-            let small = (square * curvature).mul_add(V::splat(hi), f.mul_add(V::splat(lo), small));
-            f.mul_add(V::splat(hi), small)
+    large
+        + match base.per_natural {
+            Some((hi, lo)) => {
+                let small = (square * curvature).mul_add(V::splat(hi), f.mul_add(V::splat(lo), small));
+                f.mul_add(V::splat(hi), small)
+            }
+            None => f + square.mul_add(curvature, small),
         }
-        None => f + square.mul_add(curvature, small),
-    };
-    (large, rest)
-}
-
-/// The natural logarithm of a positive finite number of `f32`, as a multiple of 2^-16 and the rest.
-#[inline(always)]
-pub(super) fn single_parts<V: Lane<Elem: Tables>>(x: V) -> (V, V) {
-    single_sum_parts(reduced(x), V::num(0.0), &V::Elem::NATURAL)
 }
 
 /// log(2^n · x) for a positive finite double word.

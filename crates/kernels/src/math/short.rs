@@ -9,7 +9,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, LN_2, LOG2_E, PI};
 
 use super::log_table::short_log as log;
 use super::{clamp, poly};
-use crate::lane::Lane;
+use crate::lane::{Lane, rare};
 
 /// e^r for |r| <= ln(2)/2.
 const EXP: [f64; 8] = [
@@ -70,7 +70,27 @@ const ATAN: [f64; 12] = [
     0.004850568575931944,
     -0.0006846785351600582,
 ];
-/// erfinv(x) / x as a polynomial in √w - 13/4 for w = -log(1 - x²) from 6, for `f32`.
+/// erfinv(x) / x as a polynomial in w - 3 for w = -log(1 - x²) to 6, and in √w - 13/4 for all others of
+/// `f32`.
+const ERFINV: [f64; 17] = [
+    1.6235420064638724,
+    0.24163040416174164,
+    -0.005738135206299427,
+    -0.0008361817520186198,
+    0.00019506128686873356,
+    -1.2716462927795203e-05,
+    -1.7479648784479605e-06,
+    4.500143939188805e-07,
+    -2.3707367088393218e-08,
+    -5.47812518267177e-09,
+    1.1160961309016037e-09,
+    -2.9103241329341297e-11,
+    -1.8226948782814303e-11,
+    2.4234062270882432e-12,
+    9.753284563041805e-14,
+    -3.6493806436424624e-14,
+    9.8631353414191e-16,
+];
 const ERFINV_NEAR_1: [f64; 14] = [
     3.0838856104946113,
     1.0052589676781367,
@@ -240,11 +260,13 @@ pub(super) fn gelu<W: Lane<Elem = f64>>(x: W) -> W {
     x * mirrored(x, low, 1.0)
 }
 
-/// erfinv x for |x| < 1 where 1 - x² is at most e^-6.
+/// erfinv x for |x| < 1.
 #[inline(always)]
-pub(super) fn erfinv_near_1<W: Lane<Elem = f64>>(x: W) -> W {
+pub(super) fn erfinv<W: Lane<Elem = f64>>(x: W) -> W {
     let w = -log(x.mul_add(-x, W::num(1.0)));
-    poly(w.sqrt() - W::num(3.25), &ERFINV_NEAR_1) * x
+    let quotient = poly(w - W::num(3.0), &ERFINV);
+    let quotient = rare!(w.gt(W::num(6.0)), quotient, poly(w.sqrt() - W::num(3.25), &ERFINV_NEAR_1));
+    quotient * x
 }
 
 /// log Γ(x) for positive `x`.
