@@ -4,7 +4,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::{Outcome, golden, root, run};
+use crate::{Outcome, golden, python, root, run};
 
 const DOCUMENT: &str = "docs/accuracy.md";
 const TABLE: &str = "| function over every `f32` | error | at |\n|---|---|---|\n";
@@ -12,8 +12,7 @@ const TABLE: &str = "| function over every `f32` | error | at |\n|---|---|---|\n
 /// Installs the package beside MPFR, searches random `f64`, and writes their table.
 pub(crate) fn sample(words: &[&str]) -> Outcome {
     let python = golden::python()?;
-    let pip = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", "./crates/python"];
-    run(Command::new(&python).args(pip))?;
+    python::install_release(&python)?;
     run(Command::new(&python).arg("spec/golden/search.py").args(words))
 }
 

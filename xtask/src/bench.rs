@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::available_parallelism;
 
-use crate::{Outcome, root, run};
+use crate::{Outcome, python, root, run};
 
 pub(crate) const HELP: &str = "\
 cargo xtask bench [OPTION]... [FILTER]
@@ -89,8 +89,7 @@ pub(crate) fn bench(words: &[&str]) -> Outcome {
 pub(crate) fn functions(words: &[&str]) -> Outcome {
     let target = target();
     let python = environment(&["numpy", "torch"], &target)?;
-    let pip = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", "./crates/python"];
-    run(Command::new(&python).args(pip))?;
+    python::install_release(&python)?;
     let mut benchmark = Command::new(python);
     benchmark.arg("bench/functions.py").args(words);
     run(benchmark.env("TORCHINDUCTOR_CACHE_DIR", target.join("bench/inductor")))
@@ -165,18 +164,13 @@ fn build(peers: &[&str], target: &Path) -> Outcome {
 /// Creates the environment of the Python peers. A package that cannot be installed is reported as missing in
 /// the record.
 fn environment(peers: &[&str], target: &Path) -> Result<PathBuf, String> {
-    let folder = target.join("bench/venv");
-    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    if !python.exists() {
-        run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-    }
+    let python = python::environment("python3", &target.join("bench/venv"))?;
     // NumPy makes the operands of every peer.
     let mut packages = vec![PYTHON[0].1];
     packages.extend(PYTHON.iter().filter(|(peer, _)| peers.contains(peer)).map(|(_, package)| *package));
     packages.dedup();
     for package in packages {
-        let mut pip = Command::new(&python);
-        if let Err(reason) = run(pip.args(["-m", "pip", "install", "--quiet", package])) {
+        if let Err(reason) = python::pip(&python, &["install", package]) {
             eprintln!("{package} will be missing: {reason}");
         }
     }

@@ -22,12 +22,8 @@ pub(crate) fn test() -> Outcome {
 pub(crate) fn build(folder: Option<&str>) -> Outcome {
     let python = python::python().ok_or("the site needs python3 of 3.11 or later")?;
     let folder = folder.map_or_else(|| python::target().join("site"), PathBuf::from);
-    let environment = python::target().join("docs-environment");
-    let own = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    if !own.exists() {
-        run(Command::new(python).args(["-m", "venv"]).arg(&environment))?;
-    }
-    run(Command::new(&own).args(["-m", "pip", "install", "--quiet"]).args(REQUIREMENTS))?;
+    let own = python::environment(python, &python::target().join("docs-environment"))?;
+    python::pip(&own, &[&["install"], &REQUIREMENTS[..]].concat())?;
     let page = web::build(folder.join("page").to_str(), true);
     let mut sphinx = Command::new(&own);
     sphinx.args("-m sphinx --quiet --fail-on-warning --keep-going --conf-dir docs".split(' '));

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::{Outcome, root, run};
+use crate::{Outcome, python, root, run};
 
 /// The versions whose answers are in the repository.
 const REQUIREMENTS: [&str; 6] = [
@@ -26,13 +26,9 @@ const SCRIPTS: [(&str, &str); 4] = [
 
 /// The Python of the environment, which is made unless it is there.
 pub(crate) fn python() -> Result<PathBuf, String> {
-    let environment = root().join(".venv").join("golden");
-    let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    if !python.exists() {
-        run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
-    }
-    run(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(REQUIREMENTS))?;
-    Ok(python)
+    let own = python::environment("python3", &root().join(".venv").join("golden"))?;
+    python::pip(&own, &[&["install"], &REQUIREMENTS[..]].concat())?;
+    Ok(own)
 }
 
 /// Rebuilds parts of the golden answers, or all of them.

@@ -11,9 +11,7 @@ const PACKAGES: [&str; 2] = ["zerostride-cli", "zerostride-python"];
 /// Checks the packages with the version that the workspace states, which is installed if there is a `rustup`.
 /// Without one it reports that and checks nothing.
 pub(crate) fn test() -> Outcome {
-    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).map_err(|error| error.to_string())?;
-    let stated = manifest.lines().find_map(|line| line.strip_prefix("rust-version = "));
-    let version = stated.ok_or("Cargo.toml states no rust-version")?.trim_matches('"');
+    let version = env!("CARGO_PKG_RUST_VERSION");
     let mut install = Command::new("rustup");
     install.args(["toolchain", "install", version, "--profile", "minimal", "--no-self-update"]);
     let is_there = install.stdout(Stdio::null()).status().is_ok_and(|status| status.success());

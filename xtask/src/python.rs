@@ -30,7 +30,7 @@ pub(crate) fn test(of_source_distribution: bool) -> Outcome {
         );
         return Ok(());
     };
-    let own = environment(python, ENVIRONMENT)?;
+    let own = environment(python, &target().join(ENVIRONMENT))?;
     let package = if of_source_distribution { source_distribution(&own)? } else { PACKAGE.to_owned() };
     install(&own, &package, if of_source_distribution { "--profile=release" } else { "--profile=dev" })?;
     run(Command::new(own).args(PYTEST).env("ZEROSTRIDE_CUDA", emulator()?))
@@ -47,7 +47,7 @@ pub(crate) fn test_free_threaded() -> Outcome {
     let is_there = |name: &&str| Command::new(name).arg("--version").output().is_ok();
     let python = FREE_THREADED.into_iter().find(is_there);
     let python = python.ok_or_else(|| format!("there is none of {}", FREE_THREADED.join(", ")))?;
-    let own = environment(python, "python-tests-free-threaded")?;
+    let own = environment(python, &target().join("python-tests-free-threaded"))?;
     install(&own, PACKAGE, "--profile=dev")?;
     // Another package that is imported beside ours must not bring the GIL back.
     run(Command::new(own).args(PYTEST).env("PYTHON_GIL", "0"))
@@ -58,11 +58,11 @@ const ENVIRONMENT: &str = "python-tests";
 
 const PYTEST: [&str; 4] = ["-m", "pytest", "--quiet", "crates/python"];
 
-/// Makes a virtual environment unless it is there, and returns its Python.
-fn environment(python: &str, name: &str) -> Result<PathBuf, String> {
-    let own = python_of(name);
+/// Makes a virtual environment in a folder unless it is there, and returns its Python.
+pub(crate) fn environment(python: &str, folder: &Path) -> Result<PathBuf, String> {
+    let own = python_of(folder);
     if !own.exists() {
-        run(Command::new(python).args(["-m", "venv"]).arg(target().join(name)))?;
+        run(Command::new(python).args(["-m", "venv"]).arg(folder))?;
     }
     Ok(own)
 }
@@ -72,6 +72,11 @@ fn install(python: &Path, package: &str, profile: &str) -> Outcome {
     pip(python, &["uninstall", "--yes", "zerostride"])?;
     let mut install = pip_command(python, &["install", &format!("{package}[test]")]);
     run(install.env("MATURIN_PEP517_ARGS", profile))
+}
+
+/// Installs the package alone, with a release's optimisation, into the environment of a Python.
+pub(crate) fn install_release(python: &Path) -> Outcome {
+    pip(python, &["install", "--force-reinstall", "--no-deps", PACKAGE])
 }
 
 /// Makes the package's source distribution and returns its path.
@@ -88,7 +93,8 @@ fn source_distribution(python: &Path) -> Result<String, String> {
     Ok(made.map_err(failed)?.path().display().to_string())
 }
 
-fn pip(python: &Path, arguments: &[&str]) -> Outcome {
+/// Runs pip in the environment of a Python.
+pub(crate) fn pip(python: &Path, arguments: &[&str]) -> Outcome {
     run(&mut pip_command(python, arguments))
 }
 
@@ -109,11 +115,11 @@ pub(crate) fn python() -> Option<&'static str> {
 
 /// The Python of the tests' virtual environment.
 pub(crate) fn own() -> PathBuf {
-    python_of(ENVIRONMENT)
+    python_of(&target().join(ENVIRONMENT))
 }
 
-fn python_of(environment: &str) -> PathBuf {
-    target().join(environment).join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
+fn python_of(environment: &Path) -> PathBuf {
+    environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
 }
 
 /// Where Cargo builds.

@@ -121,8 +121,9 @@ impl Native {
     /// The code is that of a row as the printer for this processor (`zerostride_code::print`) writes it, for
     /// a set of instructions that the processor has. The arguments are what that function asks for, and may
     /// be written: the addresses of operands, `count` elements of which may be read in each of so many rows,
-    /// or written if they are results, their distances from row to row, and those between elements, where
-    /// there are any; and no other thread uses them in between but to read inputs.
+    /// with the bytes between those that the row says to be a few apart, or written if they are results,
+    /// their distances from row to row, and those between elements, where there are any; and no other thread
+    /// uses them in between but to read inputs.
     pub unsafe fn call(&self, arguments: *mut *mut u8, count: usize, rows: usize) {
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         {

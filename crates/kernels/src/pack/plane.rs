@@ -200,9 +200,6 @@ unsafe fn ends<const P: usize>(from: *const u8, to: *mut u8, width: usize) {
 /// Bytes of one store of a repeated element.
 const SPLAT_BYTES: usize = 32;
 
-/// Bytes of a row of bytes that are worth a call of `memset`.
-const LEAST_SET_BYTES: usize = 256;
-
 /// # Safety
 /// As [`CopyFn`], with one element for each row, and columns contiguous where they are written.
 unsafe fn splat<T: Copy>(isa: Isa, rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
@@ -229,11 +226,6 @@ impl<T: Copy> Task for FillRows<T> {
             let place = to.wrapping_offset(row as isize * rows.to);
             // SAFETY: the maker of the task vouches for the element.
             let element = unsafe { from.wrapping_byte_offset(row as isize * rows.from).read_unaligned() };
-            if size_of::<T>() == 1 && width >= LEAST_SET_BYTES {
-                // SAFETY: the row's bytes are writable, and the element is a byte.
-                unsafe { place.write_bytes(transmute_copy(&element), width) };
-                continue;
-            }
             // SAFETY: the array has at least as many bytes, all of them initialised.
             let piece: [u8; SPLAT_BYTES] = unsafe { transmute_copy(&[element; SPLAT_BYTES]) };
             if width >= SPLAT_BYTES {

@@ -107,9 +107,7 @@ impl<'a> ElementSlice<'a> {
         assert!([ends(Some(first)), ends(last)].iter().all(|end| end.is_some_and(|end| end <= bytes.len())));
         Feed { at: bytes.as_ptr().wrapping_add(first), rows, apart: 1, lasting: PhantomData }
     }
-}
 
-impl<'a> ElementSlice<'a> {
     /// As [`rows`](ElementSlice::rows), of elements that are so many `apart`.
     ///
     /// # Panics
@@ -130,7 +128,7 @@ impl<'a> ElementSlice<'a> {
         });
         let there = bytes.len() / item;
         assert!(ends.is_some_and(|(lowest, highest)| 0 <= lowest && (highest as usize) < there));
-        let rows = Rows { step: step * item as isize, count, bytes: len * item };
+        let rows = Rows { step: step.wrapping_mul(item as isize), count, bytes: len * item };
         let at = bytes.as_ptr().wrapping_add(first as usize * item);
         Feed { at, rows, apart, lasting: PhantomData }
     }

@@ -14,6 +14,9 @@ const LEAST_NANOS: usize = 100;
 /// Elements that are a few apart from which on code is faster than copies, of which kernels compute.
 const LEAST_STEPPED_ELEMENTS: usize = 1 << 10;
 
+/// Bytes of the narrowest elements that code takes from whole vectors where they are a few apart.
+const LEAST_STEPPED_ITEM: usize = 4;
+
 /// Elements of which a part of a row is a multiple.
 const PART_ELEMENTS: usize = 512;
 
@@ -40,15 +43,16 @@ impl<const N: usize> Direct<N> {
         }
         let dims = loops.joined();
         let &(len, steps) = dims.get().first()?;
-        let is_short = len * row.inferred.compute.item_size() < LEAST_PRINTED_ROW_BYTES;
+        let item = row.inferred.compute.item_size();
+        let is_short = len * item < LEAST_PRINTED_ROW_BYTES;
         if is_short && dims.get().len() > 1 {
             return None;
         }
+        let is_stepped = item >= LEAST_STEPPED_ITEM && loops.numel >= LEAST_STEPPED_ELEMENTS;
         let code = if steps.iter().all(|step| [0, 1].contains(step)) {
             let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
             row.code(splats)
-        } else if steps.iter().all(|step| NEAR_STEPS.contains(step)) && loops.numel >= LEAST_STEPPED_ELEMENTS
-        {
+        } else if is_stepped && steps.iter().all(|step| NEAR_STEPS.contains(step)) {
             let kind = |step: isize| match step {
                 0 => LoadKind::Splat,
                 1 => LoadKind::Vector,
