@@ -29,6 +29,8 @@ pub(crate) trait Whole: Copy + Select<<Self as Whole>::Mask> {
     fn shr(self, count: Self) -> Self;
     /// Truncated; MIN / -1 = MIN. Unspecified where the divisor is 0.
     fn quotient(self, divisor: Self) -> Self;
+    /// The same, rounded down.
+    fn floored_quotient(self, divisor: Self) -> Self;
     /// Euclid's algorithm on magnitudes. The smallest integer has none, so its result may be negative.
     fn gcd(self, other: Self) -> Self;
     /// Wraps; the exponent is read without a sign.
@@ -80,6 +82,8 @@ macro_rules! integers {
             fn shr(self, count: Self) -> Self { self.wrapping_shr(count as u32) }
             #[inline(always)]
             fn quotient(self, divisor: Self) -> Self { Quotient::quotient(self, divisor) }
+            #[inline(always)]
+            fn floored_quotient(self, divisor: Self) -> Self { Quotient::floored_quotient(self, divisor) }
             #[inline(always)]
             fn gcd(self, other: Self) -> Self {
                 let (mut a, mut b) = (abs(self), abs(other));
@@ -217,15 +221,11 @@ bodies! {
     bitwise_xor(a, b) -> T => a.xor(b);
     div_trunc(a, b) -> T => a.quotient(b);
     eq(a, b) -> T::Mask => a.eq(b);
-    // Rounded down: the truncated quotient, less 1 where the remainder's sign is not the divisor's.
-    floor_divide(a, b) -> T => {
-        let (quotient, remainder) = divided(a, b);
-        T::select(against(remainder, b), quotient.wrapping_sub(T::splat(1)), quotient)
-    };
+    floor_divide(a, b) -> T => a.floored_quotient(b);
     fmax(a, b) -> T => maximum(a, b);
     fmin(a, b) -> T => minimum(a, b);
     // The remainder of `div_trunc`: it has the sign of `a`.
-    fmod(a, b) -> T => divided(a, b).1;
+    fmod(a, b) -> T => a.wrapping_sub(a.quotient(b).wrapping_mul(b));
     gcd(a, b) -> T => a.gcd(b);
     ge(a, b) -> T::Mask => !a.lt(b);
     gt(a, b) -> T::Mask => b.lt(a);
@@ -258,29 +258,13 @@ bodies! {
         T::select(is_one, one, T::select(base.eq(minus_one), minus_one, zero()))
     });
     // The remainder of `floor_divide`: it has the sign of the divisor.
-    remainder(a, b) -> T => {
-        let remainder = fmod(a, b);
-        T::select(against(remainder, b), remainder.wrapping_add(b), remainder)
-    };
+    remainder(a, b) -> T => a.wrapping_sub(a.floored_quotient(b).wrapping_mul(b));
     sub(a, b) -> T => a.wrapping_sub(b);
 }
 
 #[inline(always)]
 fn zero<T: Whole>() -> T {
     T::splat(0)
-}
-
-/// The truncated quotient and its remainder.
-#[inline(always)]
-fn divided<T: Whole>(a: T, b: T) -> (T, T) {
-    let quotient = a.quotient(b);
-    (quotient, a.wrapping_sub(quotient.wrapping_mul(b)))
-}
-
-/// Whether a remainder is not 0 and its sign is not the divisor's.
-#[inline(always)]
-fn against<T: Whole>(remainder: T, divisor: T) -> T::Mask {
-    !remainder.eq(zero()) & (remainder.is_negative() ^ divisor.is_negative())
 }
 
 #[inline(always)]

@@ -51,13 +51,22 @@ macro_rules! compare {
             let near = powers.flat_map(|power| [power.wrapping_sub(1), power, power.wrapping_add(1)]);
             let values: Vec<$integer> =
                 ends.into_iter().chain(near).flat_map(|x| [x, (0 as $integer).wrapping_sub(x)]).chain(random).collect();
+            let floored = |a: $integer, b: $integer| {
+                let (a, b) = (i128::from(a), i128::from(b));
+                let is_above = a % b != 0 && (a % b < 0) != (b < 0);
+                (a / b - i128::from(is_above)) as $integer
+            };
+            let check = |a: $integer, b: $integer| {
+                assert_eq!(a.quotient(b), a.wrapping_div(b), "{a} / {b}");
+                assert_eq!(a.floored_quotient(b), floored(a, b), "{a} // {b}");
+            };
             for &a in &values {
                 for &b in values.iter().filter(|&&b| b != 0) {
-                    assert_eq!(a.quotient(b), a.wrapping_div(b), "{a} / {b}");
+                    check(a, b);
                     // A float may round across the multiples of a divisor.
                     let multiple = a.wrapping_div(b).wrapping_mul(b);
                     for a in [multiple.wrapping_sub(1), multiple, multiple.wrapping_add(1)] {
-                        assert_eq!(a.quotient(b), a.wrapping_div(b), "{a} / {b}");
+                        check(a, b);
                     }
                 }
             }

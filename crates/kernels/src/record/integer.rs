@@ -57,10 +57,37 @@ impl<T: Integer> Number<T> {
         Symbol<F>: Lane<Elem = F>,
         <Symbol<F> as Lane>::Bits: Into<Value>,
     {
-        let quotient = self.to_float::<F>(dtype) * (Symbol::num(1.0) / divisor.to_float::<F>(dtype));
+        if !Self::IS_SIGNED {
+            return self.short_floored::<F>(divisor, dtype);
+        }
+        let dividend = self.to_float::<F>(dtype);
+        let half = Symbol::num(0.5).copysign(dividend);
+        let quotient = (dividend + half) * (Symbol::num(1.0) / divisor.to_float::<F>(dtype));
+        Number::new(append(|code| {
+            let word = code.convert(Type::W32, quotient.0);
+            code.convert(Self::TYPE, word)
+        }))
+    }
+
+    /// The same, rounded down.
+    fn short_floored<F: Kind>(self, divisor: Self, dtype: DType) -> Self
+    where
+        Symbol<F>: Lane<Elem = F>,
+        <Symbol<F> as Lane>::Bits: Into<Value>,
+    {
+        let (dividend, divisor) = (self.to_float::<F>(dtype), divisor.to_float::<F>(dtype));
+        let half = Symbol::num(0.5);
+        let signed = if Self::IS_SIGNED { half.copysign(divisor) } else { half };
+        let quotient = (dividend + signed).mul_add(Symbol::num(1.0) / divisor, -half);
         let rounded: Value = (quotient + Symbol::splat(F::ROUNDER)).to_bits().into();
-        let nearest = Number::new(append(|code| code.convert(Self::TYPE, rounded)));
-        self.corrected(divisor, nearest)
+        Number::new(append(|code| code.convert(Self::TYPE, rounded)))
+    }
+
+    /// A truncated quotient, rounded down instead.
+    fn floored(self, divisor: Self, quotient: Self) -> Self {
+        let rest = self.wrapping_sub(quotient.wrapping_mul(divisor));
+        let is_above = !rest.eq(Self::splat(0)) & (rest.is_negative() ^ divisor.is_negative());
+        quotient.wrapping_sub(Select::select(is_above, Self::splat(1), Self::splat(0)))
     }
 }
 
@@ -157,6 +184,15 @@ impl<T: Integer> Whole for Number<T> {
             (64, false) => Self::new(Number::<u64>::new(self.0).long_quotient(Number::new(divisor.0)).0),
             (32, _) => self.short_quotient::<f64>(divisor, DType::F64),
             _ => self.short_quotient::<f32>(divisor, DType::F32),
+        }
+    }
+
+    fn floored_quotient(self, divisor: Self) -> Self {
+        match (T::BITS, Self::IS_SIGNED) {
+            (64, true) => self.floored(divisor, self.quotient(divisor)),
+            (64, false) => self.quotient(divisor),
+            (32, _) => self.short_floored::<f64>(divisor, DType::F64),
+            _ => self.short_floored::<f32>(divisor, DType::F32),
         }
     }
 

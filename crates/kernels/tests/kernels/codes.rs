@@ -63,9 +63,26 @@ struct Writing<'a> {
     types: Vec<Type>,
     /// How many of the first values are inputs.
     inputs: usize,
+    /// Whether words of 8 and 16 bits have no operations but those of which registers have one for each
+    /// element.
+    is_narrow: bool,
 }
 
-impl Writing<'_> {
+impl<'a> Writing<'a> {
+    /// Inputs of these types, and a mask.
+    fn new(random: &'a mut Random, types: &[Type]) -> Writing<'a> {
+        let (builder, values) = (Builder::new(), vec![Vec::new()]);
+        let (types, inputs) = (types.to_vec(), types.len());
+        let mut writing = Writing { random, builder, values, types, inputs, is_narrow: false };
+        for at in 0..inputs {
+            let input = writing.builder.input(writing.types[at]);
+            writing.keep(input);
+        }
+        let mask = writing.mask();
+        writing.keep(mask);
+        writing
+    }
+
     /// A value of a type.
     fn of(&mut self, ty: Type) -> Value {
         let known: Vec<Value> =
@@ -200,7 +217,12 @@ impl Writing<'_> {
 
     fn word(&mut self, ty: Type) -> Value {
         let binary = [Binary::Add, Binary::Sub, Binary::Mul, Binary::And, Binary::Or, Binary::Xor];
-        match self.random.below(14) {
+        let kind = match self.random.below(14) {
+            // Words of 16 bits have shifts in some sets.
+            kind if self.is_narrow && (ty == Type::W8 || kind > 6) => self.random.one_of(&[kind % 6, 13]),
+            kind => kind,
+        };
+        match kind {
             0 => {
                 let a = self.of(ty);
                 self.builder.unary(Unary::Not, a)
@@ -339,11 +361,19 @@ impl Writing<'_> {
 
 /// A code of random operations.
 pub(super) fn code(random: &mut Random) -> Code {
-    let mut writing = random_writing(random, None);
+    let narrow: Vec<Type> = match random.below(8) {
+        0 => vec![Type::W8; 3],
+        1 => vec![Type::W16; 3],
+        2 => vec![Type::W16, Type::W8, Type::W8],
+        _ => Vec::new(),
+    };
+    let mut writing =
+        if narrow.is_empty() { random_writing(random, None) } else { narrow_writing(random, &narrow) };
     let count = 1 + writing.random.below(3);
     let mut results = Vec::new();
     for _ in 0..count {
-        let ty = writing.random.one_of(&[writing.types[0], writing.types[0], Type::Mask, Type::F32]);
+        let other = if writing.is_narrow { writing.types[1] } else { Type::F32 };
+        let ty = writing.random.one_of(&[writing.types[0], writing.types[0], Type::Mask, other]);
         results.push(writing.of(ty));
     }
     // The last value needs the most.
@@ -380,23 +410,24 @@ fn random_writing<'a>(random: &'a mut Random, last: Option<Type>) -> Writing<'a>
         // Without elements of 64 bits vectors are twice as long.
         types.retain(|ty| ty.bits() < 64);
     }
-    let builder = Builder::new();
     types.extend(last);
-    let mut writing =
-        Writing { random, builder, values: vec![Vec::new()], types: types.clone(), inputs: types.len() };
     if types.is_empty() {
-        writing.types.push(Type::F32);
         types.push(Type::F32);
-        writing.inputs = 1;
     }
-    for &ty in &types {
-        let input = writing.builder.input(ty);
-        writing.keep(input);
-    }
-    let mask = writing.mask();
-    writing.keep(mask);
+    let mut writing = Writing::new(random, &types);
     let length = if writing.random.is_one_in(5) { 150 } else { 20 };
     writing.some(length, 0);
+    writing
+}
+
+/// Random operations on narrow words and masks, in no rare way.
+fn narrow_writing<'a>(random: &'a mut Random, types: &[Type]) -> Writing<'a> {
+    let mut writing = Writing::new(random, types);
+    writing.is_narrow = true;
+    for _ in 0..1 + writing.random.below(30) {
+        let value = writing.any();
+        writing.keep(value);
+    }
     writing
 }
 

@@ -460,7 +460,7 @@ impl Writer<'_> {
         let total = self.steps.lanes * bytes;
         for copy in 0..body.copies {
             let to = vector(first + copy as u8);
-            self.assembler.put(with(word_for(by_bytes, total), to, address, 0) | words::number(copy));
+            self.assembler.put(with(words::of_bytes(by_bytes, total), to, address, 0) | words::number(copy));
         }
     }
 
@@ -712,9 +712,4 @@ impl Writer<'_> {
         let word = word ^ words::BSL ^ other;
         self.assembler.put_with(word, vector(to), of(first), of(second));
     }
-}
-
-/// The instruction that moves a vector of so many bytes.
-fn word_for(by_bytes: [u32; 4], bytes: u32) -> u32 {
-    by_bytes[bytes.ilog2() as usize - 1]
 }

@@ -3,6 +3,8 @@
 
 mod assembler;
 mod frame;
+mod listing;
+mod narrow;
 mod steps;
 mod words;
 
@@ -33,8 +35,8 @@ pub fn print(row: &Row) -> Result<Vec<u8>, Unprintable> {
     if !has_operands(row) {
         return Err(Unprintable::Operands);
     }
-    let code = lower(&row.code, HAS);
-    frame::write(&steps::steps(&code, row), row)
+    let steps = narrow::steps(row).unwrap_or_else(|| steps::steps(&lower(&row.code, HAS), row));
+    frame::write(&steps, row)
 }
 
 #[cfg(test)]

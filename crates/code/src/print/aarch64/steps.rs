@@ -4,8 +4,7 @@
 //! A mask is a vector whose elements are all ones or zeros. What is in a register beyond the elements of a
 //! mask is zero. Words of 8 and 16 bits, and halves, are side by side in registers as they are in memory.
 
-use std::collections::HashMap;
-
+use super::listing::Listing;
 use super::words::{self, sized};
 use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
 use crate::print::readers::{Widths, mask_widths, read_elsewhere};
@@ -61,9 +60,7 @@ pub(super) fn steps(code: &Code, row: &Row) -> Steps {
         code,
         row,
         lanes: VECTOR_BYTES / widest,
-        steps: Vec::with_capacity(code.instructions.len() + code.results.len()),
-        pool: Vec::new(),
-        patterns: HashMap::new(),
+        list: Listing::default(),
         values: vec![NONE; code.instructions.len()],
         narrow: vec![NONE; code.instructions.len()],
         widths: mask_widths(code),
@@ -71,7 +68,7 @@ pub(super) fn steps(code: &Code, row: &Row) -> Steps {
         shared: Vec::new(),
     };
     selection.all();
-    Steps { steps: selection.steps, lanes: selection.lanes, pool: selection.pool }
+    selection.list.finish(selection.lanes)
 }
 
 /// A rare way whose end has not come.
@@ -88,10 +85,7 @@ struct Selection<'a> {
     code: &'a Code,
     row: &'a Row,
     lanes: u32,
-    steps: Vec<Step>,
-    pool: Vec<u8>,
-    /// The steps of patterns of bytes.
-    patterns: HashMap<[u8; 16], Id>,
+    list: Listing,
     /// The step of each value of the code; of masks that have a width of 64 bits, that.
     values: Vec<Id>,
     /// The step of each mask whose elements have 32 bits.
@@ -111,9 +105,9 @@ impl Selection<'_> {
             let instruction = self.code.instructions[place];
             if let Operation::Rare { mask, count } = instruction.operation {
                 let end = place + 1 + count as usize;
-                open.push(Open { start: self.steps.len(), end, shared: self.shared.len() });
+                open.push(Open { start: self.list.steps.len(), end, shared: self.shared.len() });
                 let mask = self.asked(mask);
-                self.push(Act::Rare { count: 0, is_inverted: false }, &[mask]);
+                self.list.push(Act::Rare { count: 0, is_inverted: false }, &[mask]);
                 continue;
             }
             self.value(Value(place as u32));
@@ -123,25 +117,18 @@ impl Selection<'_> {
         for (result, &value) in (0..).zip(&code.results) {
             let bytes = code.ty(value).bits() / 8;
             let make = self.moved(words::STR, bytes);
-            self.push(Act::Store { result, bytes, make }, &[self.of(value)]);
+            self.list.push(Act::Store { result, bytes, make }, &[self.of(value)]);
         }
     }
 
     fn close(&mut self, open: &mut Vec<Open>, place: usize) {
         while let Some(way) = open.pop_if(|way| way.end == place) {
-            let own = (self.steps.len() - way.start - 1) as u32;
-            if let Act::Rare { count, .. } = &mut self.steps[way.start].act {
+            let own = (self.list.steps.len() - way.start - 1) as u32;
+            if let Act::Rare { count, .. } = &mut self.list.steps[way.start].act {
                 *count = own;
             }
             self.shared.truncate(way.shared);
         }
-    }
-
-    fn push(&mut self, act: Act, args: &[Id]) -> Id {
-        let mut all = [NONE; OPERANDS];
-        all[..args.len()].copy_from_slice(args);
-        self.steps.push(Step { act, args: all, is_mask: false });
-        self.steps.len() as Id - 1
     }
 
     /// Bytes of a vector of a type's elements in a register.
@@ -149,26 +136,17 @@ impl Selection<'_> {
         self.lanes * if is_64 { 8 } else { 4 }
     }
 
-    /// An instruction as its word says.
-    fn raw(&mut self, word: u32, args: &[Id]) -> Id {
-        self.push(Act::Make(Make { word, shape: Shape::Plain }), args)
-    }
-
     /// An instruction on elements of 32 or of 64 bits.
     fn make(&mut self, word: u32, is_64: bool, args: &[Id]) -> Id {
-        self.raw(sized(word, is_64, self.bytes(is_64)), args)
+        self.list.raw(sized(word, is_64, self.bytes(is_64)), args)
     }
 
     /// An instruction on the bits of elements of 32 or of 64 bits.
     fn on_bits(&mut self, word: u32, is_64: bool, args: &[Id]) -> Id {
-        self.raw(sized(word, false, self.bytes(is_64)), args)
+        self.list.raw(sized(word, false, self.bytes(is_64)), args)
     }
 
-    fn shaped(&mut self, word: u32, shape: Shape, args: &[Id]) -> Id {
-        self.push(Act::Make(Make { word, shape }), args)
-    }
-
-    /// As [`Selection::raw`], once for all who want it: what look-ups and products of long words are made of.
+    /// As [`Listing::raw`], once for all who want it: what look-ups and products of long words are made of.
     fn shared(&mut self, word: u32, args: &[Id]) -> Id {
         let make = Make { word, shape: Shape::Plain };
         let mut all = [NONE; OPERANDS];
@@ -177,34 +155,14 @@ impl Selection<'_> {
         if let Some(&(.., id)) = known {
             return id;
         }
-        let id = self.raw(word, args);
+        let id = self.list.raw(word, args);
         self.shared.push((make, all, id));
         id
     }
 
     /// A vector between memory and a register, of elements of so many bytes in both.
     fn moved(&self, by_bytes: [u32; 4], bytes: u32) -> Make {
-        let word = by_bytes[(self.lanes * bytes).ilog2() as usize - 1];
-        Make { word, shape: Shape::Plain }
-    }
-
-    /// A pattern of so many bytes in all elements of a register.
-    fn constant(&mut self, bits: u64, element_bytes: usize) -> Id {
-        let element = &bits.to_le_bytes()[..element_bytes];
-        let pattern: [u8; 16] = std::array::from_fn(|byte| element[byte % element_bytes]);
-        self.whole(pattern)
-    }
-
-    /// A whole register from the pool.
-    fn whole(&mut self, pattern: [u8; 16]) -> Id {
-        if let Some(&id) = self.patterns.get(&pattern) {
-            return id;
-        }
-        let offset = self.pool.len() as u32;
-        self.pool.extend_from_slice(&pattern);
-        let id = self.push(Act::Constant { offset, element_bytes: 0 }, &[]);
-        self.patterns.insert(pattern, id);
-        id
+        Make { word: words::of_bytes(by_bytes, self.lanes * bytes), shape: Shape::Plain }
     }
 
     fn of(&self, value: Value) -> Id {
@@ -224,7 +182,7 @@ impl Selection<'_> {
         }
         let id = match instruction.operation {
             Operation::Input(index) => self.input(index, ty),
-            Operation::Constant(bits) => self.constant(bits, ty.bits() as usize / 8),
+            Operation::Constant(bits) => self.list.constant(bits, ty.bits() as usize / 8),
             Operation::Unary(Unary::Neg, _) if !self.needs_negated[value.index()] => return,
             Operation::Unary(unary, a) => self.unary(unary, is_64, self.of(a)),
             Operation::Binary(binary, a, b) => self.binary(binary, ty, a, b),
@@ -232,7 +190,7 @@ impl Selection<'_> {
                 let [(a, is_a), (b, is_b)] = [a, b].map(|factor| self.unsigned(factor));
                 let word = if is_a == is_b { words::FMLA } else { words::FMLS };
                 let word = sized(word, is_64, self.bytes(is_64));
-                self.shaped(word, Shape::Accumulate, &[a, b, self.of(c)])
+                self.list.shaped(word, Shape::Accumulate, &[a, b, self.of(c)])
             }
             Operation::Select(mask, yes, no) => {
                 let mask = self.mask_of(mask, is_64);
@@ -261,10 +219,10 @@ impl Selection<'_> {
     fn input(&mut self, input: u32, ty: Type) -> Id {
         let bytes = ty.bits() / 8;
         if matches!(self.row.reads[input as usize], Read::Splat | Read::Number) {
-            return self.push(Act::Splat { input, bytes }, &[]);
+            return self.list.push(Act::Splat { input, bytes }, &[]);
         }
         let make = self.moved(words::LDR, bytes);
-        self.push(Act::Load { input, bytes, make }, &[])
+        self.list.push(Act::Load { input, bytes, make }, &[])
     }
 
     /// The step of a value but for its sign, and whether that is flipped.
@@ -342,17 +300,17 @@ impl Selection<'_> {
     /// A product of words of 64 bits from products of their halves.
     fn product_64(&mut self, [a, b]: [Id; 2]) -> Id {
         let turned = self.shared(words::REV64, &[b]);
-        let crossed = self.raw(words::MUL, &[turned, a]);
-        let high = self.raw(words::UADDLP, &[crossed]);
+        let crossed = self.list.raw(words::MUL, &[turned, a]);
+        let high = self.list.raw(words::UADDLP, &[crossed]);
         let high = self.shift_by(Binary::ShiftLeft, true, high, 32);
         let [a, b] = [a, b].map(|word| self.shared(words::XTN_64, &[word]));
-        self.shaped(words::UMLAL, Shape::Accumulate, &[a, b, high])
+        self.list.shaped(words::UMLAL, Shape::Accumulate, &[a, b, high])
     }
 
     /// `yes` where the mask holds.
     fn select(&mut self, is_64: bool, mask: Id, yes: Id, no: Id) -> Id {
         let word = sized(words::BSL, false, self.bytes(is_64));
-        self.shaped(word, Shape::Select, &[mask, yes, no])
+        self.list.shaped(word, Shape::Select, &[mask, yes, no])
     }
 
     fn convert(&mut self, value: Value, to: Type, is_signed: bool) -> Id {
@@ -361,37 +319,37 @@ impl Selection<'_> {
         let to_float = if is_signed { words::SCVTF } else { words::UCVTF };
         match (from, to) {
             (Type::W8, Type::W32) => {
-                let words = self.raw(words::USHLL_8, &[a]);
-                self.raw(words::USHLL_16, &[words])
+                let words = self.list.raw(words::USHLL_8, &[a]);
+                self.list.raw(words::USHLL_16, &[words])
             }
-            (Type::W16, Type::W32) => self.raw(words::USHLL_16, &[a]),
+            (Type::W16, Type::W32) => self.list.raw(words::USHLL_16, &[a]),
             (Type::W32, Type::W8) => {
-                let words = self.raw(words::XTN_32, &[a]);
-                self.raw(words::XTN_16, &[words])
+                let words = self.list.raw(words::XTN_32, &[a]);
+                self.list.raw(words::XTN_16, &[words])
             }
-            (Type::W32, Type::W16) => self.raw(words::XTN_32, &[a]),
-            (Type::F16, Type::F32) => self.raw(words::FCVTL, &[a]),
-            (Type::F32, Type::F16) => self.raw(words::FCVTN, &[a]),
-            (Type::F32, Type::F64) => self.raw(words::FCVTL | words::WIDE, &[a]),
-            (Type::F64, Type::F32) => self.raw(words::FCVTN | words::WIDE, &[a]),
+            (Type::W32, Type::W16) => self.list.raw(words::XTN_32, &[a]),
+            (Type::F16, Type::F32) => self.list.raw(words::FCVTL, &[a]),
+            (Type::F32, Type::F16) => self.list.raw(words::FCVTN, &[a]),
+            (Type::F32, Type::F64) => self.list.raw(words::FCVTL | words::WIDE, &[a]),
+            (Type::F64, Type::F32) => self.list.raw(words::FCVTN | words::WIDE, &[a]),
             (Type::F32, Type::W32) => self.word_of(false, a, 2f32.powi(31).to_bits().into()),
             (Type::F64, Type::W64) => self.word_of(true, a, 2f64.powi(63).to_bits()),
             (Type::F64, Type::W32) => {
                 let word = self.word_of(true, a, 2f64.powi(31).to_bits());
-                self.raw(words::SQXTN_64, &[word])
+                self.list.raw(words::SQXTN_64, &[word])
             }
             (Type::F32, Type::W64) => {
-                let double = self.raw(words::FCVTL | words::WIDE, &[a]);
+                let double = self.list.raw(words::FCVTL | words::WIDE, &[a]);
                 self.word_of(true, double, 2f64.powi(63).to_bits())
             }
             (Type::W32, Type::F32) => self.make(to_float, false, &[a]),
             (Type::W64, Type::F64) => self.make(to_float, true, &[a]),
             (Type::W32, Type::F64) => {
-                let word = self.raw(extend, &[a]);
+                let word = self.list.raw(extend, &[a]);
                 self.make(to_float, true, &[word])
             }
-            (Type::W32, Type::W64) => self.raw(extend, &[a]),
-            (Type::W64, Type::W32) => self.raw(words::XTN_64, &[a]),
+            (Type::W32, Type::W64) => self.list.raw(extend, &[a]),
+            (Type::W64, Type::W32) => self.list.raw(words::XTN_64, &[a]),
             _ => unreachable!("it is lowered, or the verifier does not know it"),
         }
     }
@@ -400,7 +358,7 @@ impl Selection<'_> {
     /// instruction has the nearest word, and zero of NaN.
     fn word_of(&mut self, is_64: bool, a: Id, bound: u64) -> Id {
         let (bytes, least) = if is_64 { (8, 1 << 63) } else { (4, 1 << 31) };
-        let (bound, least) = (self.constant(bound, bytes), self.constant(least, bytes));
+        let (bound, least) = (self.list.constant(bound, bytes), self.list.constant(least, bytes));
         let fits = self.make(words::FCMGT, is_64, &[bound, a]);
         let word = self.make(words::FCVTZS, is_64, &[a]);
         self.select(is_64, fits, word, least)
@@ -412,29 +370,29 @@ impl Selection<'_> {
         let numbers = &self.code.tables[table];
         let bytes: Vec<u8> =
             numbers.iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(element_bytes)).collect();
-        let offset = self.pool.len() as u32;
-        self.pool.extend_from_slice(&bytes);
+        let offset = self.list.pool.len() as u32;
+        self.list.pool.extend_from_slice(&bytes);
         // The place of each byte of a number: that of the first, and its own among them.
         let (low_bits, copies, own) = (
-            self.constant(15, element_bytes),
-            self.constant(0x0101_0101 * element_bytes as u64, 4),
+            self.list.constant(15, element_bytes),
+            self.list.constant(0x0101_0101 * element_bytes as u64, 4),
             [0x0302_0100, 0x0706_0504_0302_0100],
         );
-        let own = self.constant(own[usize::from(is_64)], element_bytes);
+        let own = self.list.constant(own[usize::from(is_64)], element_bytes);
         let size = self.bytes(is_64);
         let first = self.shared(sized(words::AND, false, size), &[index, low_bits]);
         let first = if is_64 { self.shared(sized(words::TRN1, false, size), &[first, first]) } else { first };
         let first = self.shared(sized(words::MUL, false, size), &[first, copies]);
         let places = self.shared(sized(words::ORR, false, size), &[first, own]);
-        let found = self.shaped(words::TBL, Shape::Lookup { table: offset }, &[places]);
+        let found = self.list.shaped(words::TBL, Shape::Lookup { table: offset }, &[places]);
         if !is_64 {
             return found;
         }
         // Places in the other half of the table become places of that, and those in this one become too
         // large.
-        let half = self.constant(0x40, 1);
+        let half = self.list.constant(0x40, 1);
         let places = self.shared(sized(words::EOR, false, size), &[places, half]);
-        self.shaped(words::TBX, Shape::NextLookup { table: offset + 64 }, &[places, found])
+        self.list.shaped(words::TBX, Shape::NextLookup { table: offset + 64 }, &[places, found])
     }
 
     /// The mask as selections of elements of 32 or 64 bits want it.
@@ -460,10 +418,10 @@ impl Selection<'_> {
         };
         let (mut wide, mut narrow) = if is_64 { (id, NONE) } else { (NONE, id) };
         if widths.is_64 && !is_64 {
-            wide = self.raw(words::SSHLL_32, &[id]);
+            wide = self.list.raw(words::SSHLL_32, &[id]);
         }
         if widths.is_32 && is_64 {
-            narrow = self.raw(words::XTN_64, &[id]);
+            narrow = self.list.raw(words::XTN_64, &[id]);
         }
         self.values[value.index()] = wide;
         self.narrow[value.index()] = narrow;
@@ -475,7 +433,7 @@ impl Selection<'_> {
             Operation::Constant(bits) => {
                 let own = self.bytes(is_64) as usize;
                 let byte = if bits == 0 { 0 } else { 0xff };
-                self.whole(std::array::from_fn(|at| if at < own { byte } else { 0 }))
+                self.list.whole(std::array::from_fn(|at| if at < own { byte } else { 0 }))
             }
             Operation::Unary(_, a) => self.on_bits(words::MVN, is_64, &[self.mask_of(a, is_64)]),
             Operation::Binary(binary, a, b) => {

@@ -4,6 +4,9 @@
 /// Elements of 64 bits instead of 32.
 pub(super) const WIDE: u32 = 1 << 22;
 
+/// The bits of elements of words, as a power of two from 8 on.
+const SIZE: u32 = 3 << 22;
+
 /// Vectors of 16 bytes instead of 8.
 const FULL: u32 = 1 << 30;
 
@@ -11,6 +14,16 @@ const FULL: u32 = 1 << 30;
 pub(super) const fn sized(word: u32, is_64: bool, bytes: u32) -> u32 {
     let word = if is_64 { word | WIDE } else { word };
     if bytes < 16 { word & !FULL } else { word }
+}
+
+/// An instruction on vectors of so many bytes, with elements of one or two.
+pub(super) const fn narrow(word: u32, element_bytes: u32, bytes: u32) -> u32 {
+    sized(word & !SIZE | element_bytes.ilog2() << SIZE.trailing_zeros(), false, bytes)
+}
+
+/// The one of [`LDR`] or [`STR`] that moves a vector of so many bytes.
+pub(super) const fn of_bytes(words: [u32; 4], bytes: u32) -> u32 {
+    words[bytes.ilog2() as usize - 1]
 }
 
 /// An instruction with its registers: that of its value, and those of its operands.
@@ -38,6 +51,10 @@ const fn bits(is_64: bool) -> u32 {
 enum Sizes {
     /// Elements of 32 and of 64 bits.
     Both,
+    /// Elements of 8, 16, 32 and 64 bits.
+    All,
+    /// Elements of 8, 16 and 32 bits.
+    Short,
     /// Elements of 32 bits.
     Narrow,
     /// Bytes.
@@ -68,15 +85,19 @@ vectors! {
     FCMEQ = 0x4e20_e400, Sizes::Both, "fcmeq {d}.{t}, {n}.{t}, {m}.{t}";
     FCMGE = 0x6e20_e400, Sizes::Both, "fcmge {d}.{t}, {n}.{t}, {m}.{t}";
     FCMGT = 0x6ea0_e400, Sizes::Both, "fcmgt {d}.{t}, {n}.{t}, {m}.{t}";
-    ADD = 0x4ea0_8400, Sizes::Both, "add {d}.{t}, {n}.{t}, {m}.{t}";
-    SUB = 0x6ea0_8400, Sizes::Both, "sub {d}.{t}, {n}.{t}, {m}.{t}";
-    MUL = 0x4ea0_9c00, Sizes::Narrow, "mul {d}.{t}, {n}.{t}, {m}.{t}";
-    CMEQ = 0x6ea0_8c00, Sizes::Both, "cmeq {d}.{t}, {n}.{t}, {m}.{t}";
-    CMGE = 0x4ea0_3c00, Sizes::Both, "cmge {d}.{t}, {n}.{t}, {m}.{t}";
-    CMGT = 0x4ea0_3400, Sizes::Both, "cmgt {d}.{t}, {n}.{t}, {m}.{t}";
-    CMHI = 0x6ea0_3400, Sizes::Both, "cmhi {d}.{t}, {n}.{t}, {m}.{t}";
-    USHL = 0x6ea0_4400, Sizes::Both, "ushl {d}.{t}, {n}.{t}, {m}.{t}";
-    SSHL = 0x4ea0_4400, Sizes::Both, "sshl {d}.{t}, {n}.{t}, {m}.{t}";
+    ADD = 0x4ea0_8400, Sizes::All, "add {d}.{t}, {n}.{t}, {m}.{t}";
+    SUB = 0x6ea0_8400, Sizes::All, "sub {d}.{t}, {n}.{t}, {m}.{t}";
+    MUL = 0x4ea0_9c00, Sizes::Short, "mul {d}.{t}, {n}.{t}, {m}.{t}";
+    SMAX = 0x4ea0_6400, Sizes::Short, "smax {d}.{t}, {n}.{t}, {m}.{t}";
+    SMIN = 0x4ea0_6c00, Sizes::Short, "smin {d}.{t}, {n}.{t}, {m}.{t}";
+    UMAX = 0x6ea0_6400, Sizes::Short, "umax {d}.{t}, {n}.{t}, {m}.{t}";
+    UMIN = 0x6ea0_6c00, Sizes::Short, "umin {d}.{t}, {n}.{t}, {m}.{t}";
+    CMEQ = 0x6ea0_8c00, Sizes::All, "cmeq {d}.{t}, {n}.{t}, {m}.{t}";
+    CMGE = 0x4ea0_3c00, Sizes::All, "cmge {d}.{t}, {n}.{t}, {m}.{t}";
+    CMGT = 0x4ea0_3400, Sizes::All, "cmgt {d}.{t}, {n}.{t}, {m}.{t}";
+    CMHI = 0x6ea0_3400, Sizes::All, "cmhi {d}.{t}, {n}.{t}, {m}.{t}";
+    USHL = 0x6ea0_4400, Sizes::All, "ushl {d}.{t}, {n}.{t}, {m}.{t}";
+    SSHL = 0x4ea0_4400, Sizes::All, "sshl {d}.{t}, {n}.{t}, {m}.{t}";
     AND = 0x4e20_1c00, Sizes::Bytes, "and {d}.{t}, {n}.{t}, {m}.{t}";
     BIC = 0x4e60_1c00, Sizes::Bytes, "bic {d}.{t}, {n}.{t}, {m}.{t}";
     ORR = 0x4ea0_1c00, Sizes::Bytes, "orr {d}.{t}, {n}.{t}, {m}.{t}";
@@ -96,7 +117,7 @@ vectors! {
     FCVTZS = 0x4ea1_b800, Sizes::Both, "fcvtzs {d}.{t}, {n}.{t}";
     SCVTF = 0x4e21_d800, Sizes::Both, "scvtf {d}.{t}, {n}.{t}";
     UCVTF = 0x6e21_d800, Sizes::Both, "ucvtf {d}.{t}, {n}.{t}";
-    NEG = 0x6ea0_b800, Sizes::Both, "neg {d}.{t}, {n}.{t}";
+    NEG = 0x6ea0_b800, Sizes::All, "neg {d}.{t}, {n}.{t}";
     MVN = 0x6e20_5800, Sizes::Bytes, "mvn {d}.{t}, {n}.{t}";
     REV64 = 0x4ea0_0800, Sizes::Narrow, "rev64 {d}.{t}, {n}.{t}";
     UADDLP = 0x6ea0_2800, Sizes::Own, "uaddlp {d}.2d, {n}.4s";
@@ -109,6 +130,7 @@ vectors! {
     USHLL_8 = 0x2f08_a400, Sizes::Own, "ushll {d}.8h, {n}.8b, #0";
     USHLL_16 = 0x2f10_a400, Sizes::Own, "ushll {d}.4s, {n}.4h, #0";
     USHLL_32 = 0x2f20_a400, Sizes::Own, "ushll {d}.2d, {n}.2s, #0";
+    SSHLL_8 = 0x0f08_a400, Sizes::Own, "sshll {d}.8h, {n}.8b, #0";
     SSHLL_32 = 0x0f20_a400, Sizes::Own, "sshll {d}.2d, {n}.2s, #0";
     TBL = 0x4e00_6000, Sizes::Own, "tbl {d}.16b, {{n}.16b, {n1}.16b, {n2}.16b, {n3}.16b}, {m}.16b";
     TBX = 0x4e00_7000, Sizes::Own, "tbx {d}.16b, {{n}.16b, {n1}.16b, {n2}.16b, {n3}.16b}, {m}.16b";
@@ -233,13 +255,19 @@ mod tests {
                 let mut put = |word: u32, pattern: &str, size: &str| {
                     all.push((with(word, d, n, m), text(pattern, registers, size)));
                 };
+                if matches!(sizes, Sizes::All | Sizes::Short) {
+                    for (element_bytes, sizes) in [(1, ["16b", "8b"]), (2, ["8h", "4h"])] {
+                        put(narrow(word, element_bytes, 16), pattern, sizes[0]);
+                        put(narrow(word, element_bytes, 8), pattern, sizes[1]);
+                    }
+                }
                 match sizes {
-                    Sizes::Both => {
+                    Sizes::Both | Sizes::All => {
                         put(sized(word, false, 16), pattern, "4s");
                         put(sized(word, false, 8), pattern, "2s");
                         put(sized(word, true, 16), pattern, "2d");
                     }
-                    Sizes::Narrow => {
+                    Sizes::Narrow | Sizes::Short => {
                         put(sized(word, false, 16), pattern, "4s");
                         put(sized(word, false, 8), pattern, "2s");
                     }

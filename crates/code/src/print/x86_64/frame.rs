@@ -4,7 +4,7 @@
 use iced_x86::{Code as Encoding, Register};
 
 use super::assembler::{Assembler, Label, Operand, at};
-use super::encodings::{Form, mul_add};
+use super::encodings::{Form, mul_add, pair};
 use super::near::{self, Near};
 use super::steps::{Act, Make, Shape, Step, Steps};
 use super::{Set, Unprintable};
@@ -486,14 +486,15 @@ impl Writer<'_> {
         self.assembler.put(Encoding::Cmova_r64_rm64, &[register(LIMIT), register(SCRATCH)]);
     }
 
-    /// The elements that are left become a mask.
+    /// The elements that are left, at least one and at most 64, become a mask.
     fn select_left(&mut self) {
         if self.set == Set::Avx512 {
-            let bits = Register::R11D;
-            self.assembler.put(Encoding::Xor_r32_rm32, &[register(bits), register(bits)]);
-            self.assembler.put(Encoding::Bts_rm32_r32, &[register(bits), register(Register::ECX)]);
-            self.assembler.put_number(Encoding::Sub_rm32_imm32, bits, 1);
-            self.assembler.put(Encoding::VEX_Kmovw_kr_r32, &[register(LEFT), register(bits)]);
+            // All ones, shifted by what the number lacks of 64, which is what its opposite has below 64.
+            self.assembler.put_number(Encoding::Mov_rm64_imm32, SCRATCH, -1);
+            self.assembler.put(Encoding::Neg_rm64, &[register(LIMIT)]);
+            self.assembler.put(Encoding::Shr_rm64_CL, &[register(SCRATCH), register(Register::CL)]);
+            self.assembler.put(Encoding::Neg_rm64, &[register(LIMIT)]);
+            self.assembler.put(Encoding::VEX_Kmovq_kr_r64, &[register(LEFT), register(SCRATCH)]);
         }
     }
 
@@ -536,7 +537,8 @@ impl Writer<'_> {
             Operand::Memory { base: Register::RSP, index, scale: bytes, offset: self.buffers[operand] };
         let first = self.own_pointer(operand).map_or(self.argument(operand), register);
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(SCRATCH), first]);
-        if self.row.reads.get(operand).is_some_and(Read::is_stepped) {
+        let is_stepped = self.row.reads.get(operand).is_some_and(Read::is_stepped);
+        if is_stepped {
             let before = self.row.reads[..operand].iter().filter(|read| read.is_stepped()).count();
             let argument = self.argument(2 * self.operands() + before);
             self.assembler.put(Encoding::Mov_r64_rm64, &[register(step), argument]);
@@ -554,7 +556,12 @@ impl Writer<'_> {
         }
         self.assembler.put(Encoding::Xor_r32_rm32, &[register(Register::R12D), register(Register::R12D)]);
         let (from, to) = if is_in { (at(SCRATCH, 0), buffer) } else { (buffer, at(SCRATCH, 0)) };
-        let top = self.assembler.label();
+        let (top, done) = (self.assembler.label(), self.assembler.label());
+        if self.is_narrow() && elements.is_none() && !is_stepped {
+            self.copy_words(bytes, from, to);
+            self.assembler.put(Encoding::Cmp_r64_rm64, &[register(index), register(LIMIT)]);
+            self.assembler.jump(Encoding::Jae_rel32_64, done);
+        }
         self.assembler.bind(top);
         let (read, write, narrow, stored) = match bytes {
             1 => (Encoding::Movzx_r32_rm8, Encoding::Mov_rm8_r8, Register::R13D, Register::R13L),
@@ -571,6 +578,24 @@ impl Writer<'_> {
             None => self.assembler.put(Encoding::Cmp_r64_rm64, &[register(index), register(LIMIT)]),
         }
         self.assembler.jump(Encoding::Jb_rel32_64, top);
+        self.assembler.bind(done);
+    }
+
+    /// Copies words of 8 bytes while as many contiguous elements are left.
+    fn copy_words(&mut self, bytes: u32, from: Operand, to: Operand) {
+        let [_, index, word] = COPYING.map(register);
+        let (top, done) = (self.assembler.label(), self.assembler.label());
+        self.assembler.bind(top);
+        self.assembler.put(Encoding::Mov_r64_rm64, &[word, index]);
+        self.assembler.put_number(Encoding::Add_rm64_imm32, COPYING[2], 8 / bytes as i32);
+        self.assembler.put(Encoding::Cmp_r64_rm64, &[word, register(LIMIT)]);
+        self.assembler.jump(Encoding::Ja_rel32_64, done);
+        self.assembler.put(Encoding::Mov_r64_rm64, &[word, from]);
+        self.assembler.put(Encoding::Mov_rm64_r64, &[to, word]);
+        self.assembler.put_number(Encoding::Add_rm64_imm32, SCRATCH, 8);
+        self.assembler.put_number(Encoding::Add_rm64_imm32, COPYING[1], 8 / bytes as i32);
+        self.assembler.jump(Encoding::Jmp_rel32_64, top);
+        self.assembler.bind(done);
     }
 
     /// Copies vectors of elements that lie a few apart, from [`SCRATCH`] on, to a buffer: so many elements,
@@ -685,7 +710,7 @@ impl Writer<'_> {
                 Placed::Overwriting { step, args, to, tied } => self.mul_add(step, args, to, tied),
                 Placed::Move { is_mask: true, from, to } => {
                     let operands = [register(mask(to)), register(mask(from))];
-                    self.assembler.put(Encoding::VEX_Kmovw_kr_km16, &operands);
+                    self.assembler.put(Encoding::VEX_Kmovq_kr_km64, &operands);
                 }
                 Placed::Move { is_mask: false, from, to } => {
                     let operands = [self.vector(to), self.vector(from)];
@@ -794,7 +819,7 @@ impl Writer<'_> {
         }
         let memory = self.memory(id);
         if step.is_mask {
-            return self.assembler.put(Encoding::VEX_Kmovw_kr_km16, &[register(mask(to)), memory]);
+            return self.assembler.put(Encoding::VEX_Kmovq_kr_km64, &[register(mask(to)), memory]);
         }
         let (encoding, memory) = match step.act {
             Act::Constant { offset, element_bytes: 4 } => {
@@ -815,7 +840,7 @@ impl Writer<'_> {
     fn keep(&mut self, id: Id, from: u8) {
         let memory = self.memory(id);
         if self.step_of(id).is_mask {
-            return self.assembler.put(Encoding::VEX_Kmovw_m16_kr, &[memory, register(mask(from))]);
+            return self.assembler.put(Encoding::VEX_Kmovq_m64_kr, &[memory, register(mask(from))]);
         }
         let encoding = self.of_set(Encoding::VEX_Vmovups_ymmm256_ymm, Encoding::EVEX_Vmovups_zmmm512_k1z_zmm);
         let operands = [memory, self.vector(from)];
@@ -881,9 +906,9 @@ impl Writer<'_> {
 
     fn mask_select(&mut self, target: Operand, [mask, yes, no]: [Operand; 3]) {
         let scratch = register(Register::K0);
-        self.assembler.put(Encoding::VEX_Kandw_kr_kr_kr, &[scratch, mask, yes]);
-        self.assembler.put(Encoding::VEX_Kandnw_kr_kr_kr, &[target, mask, no]);
-        self.assembler.put(Encoding::VEX_Korw_kr_kr_kr, &[target, target, scratch]);
+        self.assembler.put(Encoding::VEX_Kandq_kr_kr_kr, &[scratch, mask, yes]);
+        self.assembler.put(Encoding::VEX_Kandnq_kr_kr_kr, &[target, mask, no]);
+        self.assembler.put(Encoding::VEX_Korq_kr_kr_kr, &[target, target, scratch]);
     }
 
     fn tail_mask(&self) -> (Register, bool) {
@@ -905,6 +930,11 @@ impl Writer<'_> {
         Operand::Memory { base: self.pointer(operand), index: INDEX, scale: bytes, offset }
     }
 
+    /// Whether vectors have more elements than words of 32 bits.
+    fn is_narrow(&self) -> bool {
+        4 * self.steps.lanes > self.set.vector_bytes()
+    }
+
     fn splat(&mut self, input: usize, bytes: u32, to: u8) {
         let memory = at(self.pointer(input), 0);
         let vector = self.vector(to);
@@ -917,6 +947,14 @@ impl Writer<'_> {
             8 => {
                 let encoding = self
                     .of_set(Encoding::VEX_Vbroadcastsd_ymm_m64, Encoding::EVEX_Vbroadcastsd_zmm_k1z_xmmm64);
+                self.assembler.put(encoding, &[vector, memory]);
+            }
+            _ if self.is_narrow() => {
+                let pair = match bytes {
+                    1 => pair!(VEX_Vpbroadcastb_xmm_xmmm8, EVEX_Vpbroadcastb_xmm_k1z_xmmm8),
+                    _ => pair!(VEX_Vpbroadcastw_xmm_xmmm16, EVEX_Vpbroadcastw_xmm_k1z_xmmm16),
+                };
+                let encoding = pair.encoding(self.set, self.set.vector_bytes());
                 self.assembler.put(encoding, &[vector, memory]);
             }
             _ => {

@@ -4,6 +4,8 @@
 mod assembler;
 mod encodings;
 mod frame;
+mod listing;
+mod narrow;
 mod near;
 mod readers;
 mod steps;
@@ -56,8 +58,8 @@ pub fn print(row: &Row, set: Set) -> Result<Vec<u8>, Unprintable> {
     if !has_operands(row) {
         return Err(Unprintable::Operands);
     }
-    let code = lower(&row.code, set.has());
-    let steps = steps::steps(&code, row, set);
+    let steps =
+        narrow::steps(row, set).unwrap_or_else(|| steps::steps(&lower(&row.code, set.has()), row, set));
     frame::write(&steps, row, set)
 }
 

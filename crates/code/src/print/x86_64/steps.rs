@@ -7,6 +7,7 @@ use iced_x86::Code as Encoding;
 
 use super::Set;
 use super::encodings::{Pair, Signs, at_length, binary_pair, by_width, pair, predicate};
+use super::listing::Listing;
 use super::readers::{inverted, masked};
 use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
 use crate::print::readers::{Widths, mask_widths, read_elsewhere};
@@ -73,7 +74,7 @@ impl steps::Make for Make {
 }
 
 /// The move of a vector between memory and a register of so many bytes.
-fn moved(encoding: Encoding, bytes: u32) -> Make {
+pub(super) fn moved(encoding: Encoding, bytes: u32) -> Make {
     Make { encoding, shape: Shape::Register, immediate: None, sizes: (bytes, bytes) }
 }
 
@@ -91,8 +92,7 @@ pub(super) fn steps(code: &Code, row: &Row, set: Set) -> Steps {
         row,
         set,
         lanes,
-        steps: Vec::with_capacity(code.instructions.len() + code.results.len()),
-        pool: Vec::new(),
+        list: Listing::default(),
         patterns: HashMap::new(),
         values: vec![NONE; code.instructions.len()],
         narrow: vec![NONE; if set == Set::Avx2 { code.instructions.len() } else { 0 }],
@@ -109,7 +109,7 @@ pub(super) fn steps(code: &Code, row: &Row, set: Set) -> Steps {
         selection.is_masked = masked(code, &selection.is_inverted);
     }
     selection.all();
-    Steps { steps: selection.steps, lanes, pool: selection.pool }
+    selection.list.finish(lanes)
 }
 
 /// A rare way whose end has not come.
@@ -127,8 +127,7 @@ struct Selection<'a> {
     row: &'a Row,
     set: Set,
     lanes: u32,
-    steps: Vec<Step>,
-    pool: Vec<u8>,
+    list: Listing,
     /// Where patterns stand in the pool.
     patterns: HashMap<(u64, u32), Id>,
     /// The step of each value of the code; of masks of AVX2 that have a width of 64 bits, that.
@@ -155,9 +154,9 @@ impl Selection<'_> {
             let instruction = self.code.instructions[place];
             if let Operation::Rare { mask, count } = instruction.operation {
                 let end = place + 1 + count as usize;
-                open.push(Open { start: self.steps.len(), end, shared: self.shared.len() });
+                open.push(Open { start: self.list.steps.len(), end, shared: self.shared.len() });
                 let (mask, is_inverted) = self.asked(mask);
-                self.push(Act::Rare { count: 0, is_inverted }, [mask, NONE, NONE, NONE], false);
+                self.list.push(Act::Rare { count: 0, is_inverted }, [mask, NONE, NONE, NONE], false);
                 continue;
             }
             self.value(Value(place as u32));
@@ -168,23 +167,18 @@ impl Selection<'_> {
         let stores: Vec<(Act, Id)> =
             (0..).zip(&code.results).map(|(index, &value)| self.store(index, value)).collect();
         for (store, id) in stores {
-            self.push(store, [id, NONE, NONE, NONE], false);
+            self.list.push(store, [id, NONE, NONE, NONE], false);
         }
     }
 
     fn close(&mut self, open: &mut Vec<Open>, place: usize) {
         while let Some(way) = open.pop_if(|way| way.end == place) {
-            let own = (self.steps.len() - way.start - 1) as u32;
-            if let Act::Rare { count, .. } = &mut self.steps[way.start].act {
+            let own = (self.list.steps.len() - way.start - 1) as u32;
+            if let Act::Rare { count, .. } = &mut self.list.steps[way.start].act {
                 *count = own;
             }
             self.shared.truncate(way.shared);
         }
-    }
-
-    fn push(&mut self, act: Act, args: [Id; OPERANDS], is_mask: bool) -> Id {
-        self.steps.push(Step { act, args, is_mask });
-        self.steps.len() as Id - 1
     }
 
     /// Bytes of the register that has a type's elements.
@@ -198,32 +192,19 @@ impl Selection<'_> {
 
     fn make(&mut self, pair: Pair, bytes: u32, shape: Shape, args: &[Id]) -> Id {
         let encoding = self.encoding(pair, bytes);
-        self.push_make(encoding, shape, None, args, (bytes, bytes))
+        self.list.make(encoding, shape, None, args, (bytes, bytes))
     }
 
     /// As [`Selection::make`], of one operand in a register of another length; the longer decides about the
     /// encoding.
     fn resize(&mut self, pair: Pair, shape: Shape, a: Id, immediate: Option<u8>, to: u32, from: u32) -> Id {
         let encoding = self.encoding(pair, to.max(from));
-        self.push_make(encoding, shape, immediate, &[a], (to.max(16), from.max(16)))
+        self.list.make(encoding, shape, immediate, &[a], (to.max(16), from.max(16)))
     }
 
     fn make_with(&mut self, pair: Pair, bytes: u32, shape: Shape, args: &[Id], immediate: u8) -> Id {
         let encoding = self.encoding(pair, bytes);
-        self.push_make(encoding, shape, Some(immediate), args, (bytes, bytes))
-    }
-
-    fn push_make(
-        &mut self,
-        encoding: Encoding,
-        shape: Shape,
-        immediate: Option<u8>,
-        args: &[Id],
-        sizes: (u32, u32),
-    ) -> Id {
-        let mut all = [NONE; OPERANDS];
-        all[..args.len()].copy_from_slice(args);
-        self.push(Act::Make(Make { encoding, shape, immediate, sizes }), all, sizes.0 == 0)
+        self.list.make(encoding, shape, Some(immediate), args, (bytes, bytes))
     }
 
     /// A pattern in all elements of a register.
@@ -233,26 +214,13 @@ impl Selection<'_> {
         }
         let element = &bits.to_le_bytes()[..element_bytes as usize];
         let id = if self.set == Set::Avx512 {
-            let offset = self.in_pool(element, element_bytes as usize);
-            self.push(Act::Constant { offset, element_bytes }, [NONE; OPERANDS], false)
+            let offset = self.list.in_pool(element, element_bytes as usize);
+            self.list.push(Act::Constant { offset, element_bytes }, [NONE; OPERANDS], false)
         } else {
-            self.whole(&element.repeat(32 / element_bytes as usize))
+            self.list.whole(&element.repeat(32 / element_bytes as usize))
         };
         self.patterns.insert((bits, element_bytes), id);
         id
-    }
-
-    /// A whole register from the pool.
-    fn whole(&mut self, bytes: &[u8]) -> Id {
-        let offset = self.in_pool(bytes, bytes.len());
-        self.push(Act::Constant { offset, element_bytes: 0 }, [NONE; OPERANDS], false)
-    }
-
-    fn in_pool(&mut self, bytes: &[u8], align: usize) -> u32 {
-        self.pool.resize(self.pool.len().next_multiple_of(align), 0);
-        let offset = self.pool.len();
-        self.pool.extend_from_slice(bytes);
-        offset as u32
     }
 
     fn of(&self, value: Value) -> Id {
@@ -277,7 +245,7 @@ impl Selection<'_> {
             Operation::MulAdd(a, b, c) => {
                 let [(a, is_a), (b, is_b), (c, summand)] = [a, b, c].map(|factor| self.unsigned(factor));
                 let shape = Shape::MulAdd { is_64, signs: Signs { product: is_a != is_b, summand } };
-                self.push_make(Encoding::INVALID, shape, None, &[a, b, c], (bytes, bytes))
+                self.list.make(Encoding::INVALID, shape, None, &[a, b, c], (bytes, bytes))
             }
             Operation::Select(mask, yes, no) if self.is_inverted[mask.index()] => {
                 let (mask, _) = self.asked(mask);
@@ -305,7 +273,7 @@ impl Selection<'_> {
     fn input(&mut self, input: u32, ty: Type) -> Id {
         let bytes = ty.bits() / 8;
         if matches!(self.row.reads[input as usize], Read::Splat | Read::Number) {
-            return self.push(Act::Splat { input, bytes }, [NONE; OPERANDS], false);
+            return self.list.push(Act::Splat { input, bytes }, [NONE; OPERANDS], false);
         }
         let pair = match bytes {
             1 => pair!(VEX_Vpmovzxbd_xmm_xmmm32, EVEX_Vpmovzxbd_xmm_k1z_xmmm32),
@@ -316,7 +284,7 @@ impl Selection<'_> {
         let register_bytes = self.bytes(ty);
         let encoding = self.encoding(pair, register_bytes);
         let make = moved(encoding, register_bytes);
-        self.push(Act::Load { input, bytes, make }, [NONE; OPERANDS], false)
+        self.list.push(Act::Load { input, bytes, make }, [NONE; OPERANDS], false)
     }
 
     /// The step of a value but for its sign, and whether that is flipped.
@@ -442,7 +410,7 @@ impl Selection<'_> {
         if let Some(&(.., id)) = self.shared.iter().find(is_same) {
             return id;
         }
-        let id = self.push_make(encoding, shape, immediate, args, (bytes, bytes));
+        let id = self.list.make(encoding, shape, immediate, args, (bytes, bytes));
         self.shared.push((encoding, immediate, all, id));
         id
     }
@@ -484,9 +452,9 @@ impl Selection<'_> {
             (Type::W8 | Type::W16, _) | (_, Type::W8 | Type::W16) => return a,
             (Type::F16, _) => {
                 let pair = pair!(VEX_Vcvtph2ps_xmm_xmmm64, EVEX_Vcvtph2ps_xmm_k1z_xmmm64);
-                if let Act::Load { input, bytes: own, make } = self.steps[a as usize].act {
+                if let Act::Load { input, bytes: own, make } = self.list.steps[a as usize].act {
                     let make = Make { encoding: self.encoding(pair, bytes), ..make };
-                    return self.push(Act::Load { input, bytes: own, make }, [NONE; OPERANDS], false);
+                    return self.list.push(Act::Load { input, bytes: own, make }, [NONE; OPERANDS], false);
                 }
                 let halves = if self.is_packed(value) { a } else { self.packed_words(bytes, a) };
                 return self.resize(pair, Shape::Register, halves, None, bytes, bytes / 2);
@@ -539,12 +507,12 @@ impl Selection<'_> {
         }
         let high = self.upper_half(a);
         let shuffle = Encoding::VEX_Vshufps_xmm_xmm_xmmm128_imm8;
-        self.push_make(shuffle, Shape::Binary { commutes: false }, Some(0x88), &[a, high], (16, 16))
+        self.list.make(shuffle, Shape::Binary { commutes: false }, Some(0x88), &[a, high], (16, 16))
     }
 
     /// The upper 16 bytes of a register of AVX2.
     fn upper_half(&mut self, a: Id) -> Id {
-        self.push_make(Encoding::VEX_Vextracti128_xmmm128_ymm_imm8, Shape::Register, Some(1), &[a], (16, 32))
+        self.list.make(Encoding::VEX_Vextracti128_xmmm128_ymm_imm8, Shape::Register, Some(1), &[a], (16, 32))
     }
 
     /// The low halves of elements of 32 bits, in a register of this length.
@@ -557,7 +525,7 @@ impl Selection<'_> {
         if bytes == 16 {
             return packed;
         }
-        self.push_make(Encoding::VEX_Vpermq_ymm_ymmm256_imm8, Shape::Register, Some(8), &[packed], (32, 32))
+        self.list.make(Encoding::VEX_Vpermq_ymm_ymmm256_imm8, Shape::Register, Some(8), &[packed], (32, 32))
     }
 
     /// The lowest bytes of elements of 32 bits, in AVX2.
@@ -568,14 +536,14 @@ impl Selection<'_> {
         }
         let high = self.upper_half(packed);
         let join = Encoding::VEX_Vpunpckldq_xmm_xmm_xmmm128;
-        self.push_make(join, Shape::Binary { commutes: false }, None, &[packed, high], (16, 16))
+        self.list.make(join, Shape::Binary { commutes: false }, None, &[packed, high], (16, 16))
     }
 
     /// Moves bytes within each 16; those beyond the eight become zero.
     fn shuffled(&mut self, bytes: u32, a: Id, from: [u8; 8]) -> Id {
         let mut order = [255; 16];
         order[..8].copy_from_slice(&from);
-        let order = self.whole(&order.repeat(2));
+        let order = self.list.whole(&order.repeat(2));
         let pair = pair!(VEX_Vpshufb_xmm_xmm_xmmm128, EVEX_Vpshufb_xmm_k1z_xmm_xmmm128);
         self.make(pair, bytes, Shape::Binary { commutes: false }, &[a, order])
     }
@@ -584,17 +552,17 @@ impl Selection<'_> {
         let element = |bits: &u64| bits.to_le_bytes()[..if is_64 { 8 } else { 4 }].to_vec();
         let table: Vec<u8> = self.code.tables[table].iter().flat_map(element).collect();
         let registers = table.chunks(self.set.vector_bytes() as usize);
-        let registers: Vec<Id> = registers.map(|part| self.whole(part)).collect();
+        let registers: Vec<Id> = registers.map(|part| self.list.whole(part)).collect();
         let binary = Shape::Binary { commutes: false };
         match (self.set, is_64) {
             (Set::Avx512, false) => {
                 let permute = Encoding::EVEX_Vpermps_zmm_k1z_zmm_zmmm512b32;
-                self.push_make(permute, binary, None, &[index, registers[0]], (64, 64))
+                self.list.make(permute, binary, None, &[index, registers[0]], (64, 64))
             }
             (Set::Avx512, true) => {
                 let permute = Encoding::EVEX_Vpermi2pd_zmm_k1z_zmm_zmmm512b64;
                 let args = [index, registers[0], registers[1]];
-                self.push_make(permute, Shape::Overwriting, None, &args, (64, 64))
+                self.list.make(permute, Shape::Overwriting, None, &args, (64, 64))
             }
             (Set::Avx2, _) => {
                 // A number of 64 bits is two of 32 side by side.
@@ -609,7 +577,7 @@ impl Selection<'_> {
     fn found(&mut self, is_64: bool, registers: &[Id], place: Id, index: Id) -> Id {
         if let [register] = *registers {
             let permute = Encoding::VEX_Vpermps_ymm_ymm_ymmm256;
-            return self.push_make(
+            return self.list.make(
                 permute,
                 Shape::Binary { commutes: false },
                 None,
@@ -705,7 +673,7 @@ impl Selection<'_> {
                 let (encoding, size) = self.comparison(compare, self.code.ty(a));
                 let immediate = predicate(compare, self.code.ty(a).is_float());
                 let shape = Shape::Binary { commutes: compare == Compare::Eq };
-                self.push_make(encoding, shape, Some(immediate), &[self.of(a), self.of(b)], (0, size))
+                self.list.make(encoding, shape, Some(immediate), &[self.of(a), self.of(b)], (0, size))
             }
             Operation::Binary(Binary::And, a, b)
                 if self.is_masked[a.index()] || self.is_masked[b.index()] =>
@@ -718,7 +686,7 @@ impl Selection<'_> {
                 let (encoding, size) = self.comparison(compare, self.code.ty(a));
                 let immediate = predicate(compare, self.code.ty(a).is_float());
                 let args = [self.of(mask), self.of(a), self.of(b)];
-                self.push_make(encoding, Shape::MaskedCompare, Some(immediate), &args, (0, size))
+                self.list.make(encoding, Shape::MaskedCompare, Some(immediate), &args, (0, size))
             }
             Operation::Constant(bits) => {
                 // Equal to itself, or never.
@@ -726,11 +694,11 @@ impl Selection<'_> {
                 let encoding = at_length(Encoding::EVEX_Vpcmpd_kr_k1_xmm_xmmm128b32_imm8, self.lanes * 4);
                 let immediate = if bits == 0 { 3 } else { 0 };
                 let shape = Shape::Binary { commutes: true };
-                self.push_make(encoding, shape, Some(immediate), &[zero, zero], (0, self.lanes * 4))
+                self.list.make(encoding, shape, Some(immediate), &[zero, zero], (0, self.lanes * 4))
             }
             Operation::Unary(_, a) => {
                 let encoding = if is_16 { Encoding::VEX_Knotw_kr_kr } else { Encoding::VEX_Knotb_kr_kr };
-                self.push_make(encoding, Shape::Register, None, &[self.of(a)], (0, 0))
+                self.list.make(encoding, Shape::Register, None, &[self.of(a)], (0, 0))
             }
             Operation::Binary(binary, a, b) => {
                 let encoding = match (binary, is_16) {
@@ -741,11 +709,11 @@ impl Selection<'_> {
                     (_, true) => Encoding::VEX_Kxorw_kr_kr_kr,
                     (_, false) => Encoding::VEX_Kxorb_kr_kr_kr,
                 };
-                self.push_make(encoding, Shape::Masks, None, &[self.of(a), self.of(b)], (0, 0))
+                self.list.make(encoding, Shape::Masks, None, &[self.of(a), self.of(b)], (0, 0))
             }
             Operation::Select(mask, yes, no) => {
                 let args = [self.of(mask), self.of(yes), self.of(no)];
-                self.push_make(Encoding::INVALID, Shape::MaskSelect, None, &args, (0, 0))
+                self.list.make(Encoding::INVALID, Shape::MaskSelect, None, &args, (0, 0))
             }
             _ => unreachable!("the verifier knows no other mask"),
         }

@@ -11,7 +11,7 @@ use zerostride_kernels::{
     Native, Printing, Recorded, Tuning, may_fault, memory_type, record, record_cast, record_load,
     record_quotient, record_step, record_store, store_scalar,
 };
-use zerostride_ops::{Category, DType, Effort, Op, Reduction};
+use zerostride_ops::{DType, Op, Reduction};
 
 use super::program::LoadKind;
 use crate::fork::{Guarded, Lock, OnceLock};
@@ -66,8 +66,7 @@ pub(in crate::exec) struct ProgramCode {
 
 impl ProgramCode {
     /// The program, unless it has what no code has: c128 in memory, and integers divided by what may be zero,
-    /// which is an error. Kernels compute a single operation on words of one or two bytes as
-    /// fast as memory, code on four bytes each.
+    /// which is an error.
     pub(super) fn new(program: &Program, kinds: &[LoadKind], end: End) -> Option<ProgramCode> {
         let is_by_number = |operands: &[Register]| match program.instructions[operands[1]] {
             Instruction::Splat(number) => {
@@ -82,21 +81,8 @@ impl ProgramCode {
             Instruction::Load(_) | Instruction::Splat(_) => memory_type(*dtype).is_some(),
             Instruction::Cast(_) => true,
         };
-        let is_narrow = |(instruction, dtype): (&Instruction, &DType)| match instruction {
-            Instruction::Map { op, compute, .. } => {
-                compute.item_size() < 4
-                    && compute.category() != Category::Float
-                    && !may_fault(*op, *compute)
-                    && op.info().effort == Some(Effort::simple)
-            }
-            Instruction::Cast(_) => false,
-            Instruction::Load(_) | Instruction::Splat(_) => dtype.item_size() < 4,
-        };
-        let lines = || program.instructions.iter().zip(&program.dtypes);
-        let is_one =
-            program.instructions.iter().filter(|line| matches!(line, Instruction::Map { .. })).count() == 1;
-        let is_left = matches!(end, End::Stored(_)) && is_one && lines().all(is_narrow);
-        if is_left || !lines().all(is_known) || memory_type(program.dtypes[program.result]).is_none() {
+        let mut lines = program.instructions.iter().zip(&program.dtypes);
+        if !lines.all(is_known) || memory_type(program.dtypes[program.result]).is_none() {
             return None;
         }
         let read = |kind: &LoadKind| match kind {
