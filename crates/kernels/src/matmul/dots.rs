@@ -1,12 +1,12 @@
 //! Owns dot products, and products of a vector by lines along which the depth is contiguous. Partial sums are
 //! chains of dependent additions, so a register holds one element each of several partial sums: those of
 //! consecutive blocks of two vectors, or of several lines, whose elements are loaded transposed. The order of
-//! summation is that of `float.rs`. It does not know batches.
+//! summation is that of `factor.rs`. It does not know batches.
 
 use bytemuck::cast_slice;
 
-use super::float::{Accumulator, BLOCK_DEPTH, FactorElement, FactorLines, Real};
-use super::parts;
+use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement, FactorLines, Real};
+use super::matrix::parts;
 use super::scratch::ProductScratch;
 use crate::isa::{LaneTask, RegisterFloat};
 use crate::lane::{Element, Lane};

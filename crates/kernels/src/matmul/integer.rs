@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use bytemuck::{Pod, cast_slice};
 
+use super::matrix::{Matrix, ProductSizes, parts};
 use super::scratch::ProductScratch;
-use super::{Matrix, ProductSizes, parts};
 use crate::bodies::integer::Integer;
 use crate::isa::{self, Task};
 

@@ -6,8 +6,8 @@ use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use num_complex::{Complex32, Complex64};
 use zerostride_ops::{Category, DType};
 
-use super::float::{Accumulator, BLOCK_DEPTH, FactorElement, Real};
-use super::{Matrix, ProductSizes};
+use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement, Real};
+use super::matrix::{Matrix, ProductSizes};
 use crate::isa::{LaneTask, RegisterFloat};
 use crate::lane::Lane;
 
