@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use zerostride_ops::{DType, Reduction};
 
-use super::{LEAF_ELEMENTS, lane_rows, lanes};
+use super::fold::{LEAF_ELEMENTS, lane_rows, lanes};
 use crate::isa::{LaneTask, RegisterFloat};
 use crate::lane::{Element, Lane};
 
