@@ -1,7 +1,7 @@
-//! Owns the element-wise kernels over tiles of memory: one loop around every body (`tile.rs`). f16 and
-//! bf16 (`half.rs`) and complex numbers (`complex.rs`) go through blocks of the floats that they are computed in; `strided.rs`
-//! has loops over elements at any distance. It does not know what an operation computes (`bodies/`), nor
-//! where a tile comes from.
+//! Owns the element-wise kernels over tiles of memory: one loop around every body (`tile.rs`). f16 and bf16
+//! (`half.rs`) and complex numbers (`complex.rs`) go through blocks of the floats that they are computed in;
+//! `strided.rs` has loops over elements at any distance. It does not know what an operation computes
+//! (`bodies/`), nor where a tile comes from.
 
 mod complex;
 mod half;
