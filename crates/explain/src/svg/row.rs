@@ -6,12 +6,12 @@ use zerostride_shape::{Role, ShapeError, Size};
 
 use super::canvas::{Anchor, Canvas, Path};
 use super::cubes::{Block, Cell, Extent};
-use super::hue;
 use super::view::{Axis, View};
 use crate::alignment::Column;
 use crate::explanation::Explanation;
 use crate::lang::{Lang, count, say};
 use crate::story::words::{label, tuple};
+use crate::theme::hue;
 
 /// The sides of a cell that are tried, the largest first.
 const SIDES: [f64; 9] = [40.0, 36.0, 33.0, 30.0, 27.0, 25.0, 23.0, 21.0, 19.0];

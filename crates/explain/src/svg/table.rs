@@ -5,11 +5,11 @@ use zerostride_shape::Role;
 
 use super::canvas::{Anchor, Canvas};
 use super::cubes::CHARACTER;
-use super::hue;
 use crate::alignment::{Column, is_misfit};
 use crate::explanation::Explanation;
 use crate::lang::{Lang, say};
 use crate::story::words::label;
+use crate::theme::hue;
 
 /// The height of the line that numbers the dimensions.
 pub(super) const HEAD: f64 = 19.0;
