@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn dtypes_have_numpys_codes() {
-        for (name, dtype) in [
+        for (name, expected) in [
             ("f4", DType::F32),
             ("<f8", DType::F64),
             ("<i8", DType::I64),
@@ -46,7 +46,7 @@ mod tests {
             (">c16", DType::C128),
             ("float32", DType::F32),
         ] {
-            assert_eq!(dtype(name).ok(), Some(dtype), "{name}");
+            assert_eq!(dtype(name).ok(), Some(expected), "{name}");
         }
         assert_eq!((dtype("f3").ok(), dtype("<f32").ok()), (None, None));
     }
