@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use super::{Log, Policy};
+use super::log::Log;
+use super::rules::Policy;
 use crate::caller;
 use crate::fork::{Guarded, Lock};
 
@@ -80,18 +81,20 @@ pub struct Scope {
     _entry: Entry,
 }
 
-impl Scope {
-    pub(super) fn enter(policy: Policy) -> Scope {
-        Scope { _entry: add(Watcher::Policy(policy)) }
+impl Policy {
+    /// Puts the policy in force on this thread until the scope is dropped.
+    pub fn enter(self) -> Scope {
+        Scope { _entry: add(Watcher::Policy(self)) }
     }
-}
 
-pub(super) fn install(policy: Policy) {
-    let mut process = PROCESS.lock();
-    let speaks = |policy: Policy| usize::from(policy != Policy::new());
-    caller::ask(speaks(policy));
-    caller::unask(speaks(*process));
-    *process = policy;
+    /// Puts the policy in force in the whole process, instead of the one that was; [`Policy::new`] ends it.
+    pub fn install(self) {
+        let mut process = PROCESS.lock();
+        let speaks = |policy: Policy| usize::from(policy != Policy::new());
+        caller::ask(speaks(self));
+        caller::unask(speaks(*process));
+        *process = self;
+    }
 }
 
 /// The state of this thread: empty while the thread ends and runs its destructors.

@@ -8,7 +8,11 @@ use std::slice;
 
 use zerostride_shape::{Class, Classes, Shape, broadcast_shape};
 
-use super::{Action, Caller, Objection, Record, scope, warn};
+use super::hook::warn;
+use super::rules::Action;
+use super::scope;
+use crate::caller::Caller;
+use crate::error::{Objection, Record};
 use crate::expr::{Kind, operands_first};
 use crate::fork::{Guarded, Lock};
 use crate::plan::Plan;
