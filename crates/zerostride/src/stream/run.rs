@@ -12,8 +12,9 @@ use zerostride_shape::Shape;
 
 use super::cut::{Supply, cut, shape};
 use super::division::{Observed, Target, bodies, part_of};
+use super::in_memory::InMemory;
+use super::output::{Output, Progress, Watch};
 use super::passes::{IN_FLIGHT_BYTES, Pass, Passes, READERS};
-use super::{InMemory, Output, Progress, Watch};
 use crate::exec::Folding;
 use crate::expr::{Expr, Input, Kind, leading, replace};
 use crate::plan::Plan;
