@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::open;
+use super::regular::check_regular;
 use crate::error::file::Problem;
 use crate::fork::{Guarded, Lock};
 
@@ -166,7 +166,7 @@ impl Target {
             true => (fs::canonicalize(path).map_err(following)?, fs::metadata(path).map_err(following)?),
             false => (path.to_owned(), found),
         };
-        open::check_regular(&found).map_err(|problem| match problem {
+        check_regular(&found).map_err(|problem| match problem {
             Problem::NotRegular { kind } => Problem::NotReplaced { kind },
             other => other,
         })?;

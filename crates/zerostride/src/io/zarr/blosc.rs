@@ -3,7 +3,7 @@
 //!
 //! Source: `README_CHUNK_FORMAT.rst`, `blosc.c`, `shuffle.c` and `blosclz.c` of c-blosc 1.21.
 
-use super::codecs::{room, unlz4, unzlib, unzstd};
+use super::unpack::{room, unlz4, unzlib, unzstd};
 
 /// The header: versions, flags, the size of an element, and the sizes of the elements, of a block, and of the
 /// frame.

@@ -8,10 +8,11 @@ use zerostride_ops::DType;
 use zerostride_shape::Shape;
 
 use super::boxes::{Region, cells, offset, runs};
-use super::codecs::{Chain, room};
+use super::codecs::Chain;
 use super::layout::{Layout, ShardIndex};
 use super::metadata::Keys;
 use super::node::{Node, text};
+use super::unpack::room;
 use super::{Files, damaged};
 use crate::Result;
 use crate::error::file::{FileError, Problem, name_of};

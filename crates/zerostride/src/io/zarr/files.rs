@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::{METADATA, METADATA_V2};
 use crate::error::file::Problem;
-use crate::io::open::check_regular;
 use crate::io::read_at::ReadAt;
+use crate::io::regular::check_regular;
 use crate::io::replacement::{self, Unfinished, folder_of, look, not_created, sync_folder};
 
 /// The files of a store by key, such as `zarr.json` and `c/0/1`: those in a folder, or in other storage.

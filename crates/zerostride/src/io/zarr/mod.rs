@@ -16,6 +16,7 @@ mod files;
 mod layout;
 mod metadata;
 mod node;
+mod unpack;
 mod writer;
 
 pub(super) use chunked::Chunked;
