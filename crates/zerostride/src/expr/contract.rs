@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use zerostride_ops::Category;
 use zerostride_shape::{ErrorClass, Shape, reduced_dims};
 
-use super::methods::keepdim;
+use super::dims::keepdim;
 use super::{DimList, Expr};
 use crate::{Error, Result};
 

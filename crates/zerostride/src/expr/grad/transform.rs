@@ -11,7 +11,8 @@ use zerostride_ops::{Category, DType, Op, Scalar};
 
 use super::rules::{self, Cotangents, Reduced};
 use super::views;
-use crate::expr::{Dims, Expr, Kind, Meta, Slope, keepdim};
+use crate::expr::node::Slope;
+use crate::expr::{Dims, Expr, Kind, Meta, keepdim};
 use crate::{Error, Result};
 
 /// The cotangents that reach variables, which are told by the identities of nodes; those that none reaches
