@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use super::region::{Region, mapped_bytes};
 use super::storage::Storage;
+use super::{borrow, hazard};
 use crate::fork::{self, Guarded, Lock, OnceLock};
 
 /// What the pool holds and how often it could help, over all threads.
@@ -127,6 +128,7 @@ pub(crate) struct Shared(Option<Arc<Storage>>);
 impl Shared {
     /// Memory of a lender, which never goes to the pool.
     pub(crate) fn lent(storage: Storage) -> Shared {
+        fork::watch(forget_other_threads);
         Shared(Some(Arc::new(storage)))
     }
 
@@ -179,6 +181,7 @@ pub(super) fn take(len: usize) -> Option<(Shared, bool)> {
         Storage::recycle(&mut storage, len);
         return Some((Shared(Some(storage)), false));
     }
+    fork::watch(forget_other_threads);
     let region = Region::zeroed(capacity).or_else(|| {
         // The pool may hold the memory that is missing.
         trim();
@@ -432,8 +435,11 @@ fn count_seconds() {
     }
 }
 
-/// Forgets threads that a child does not have; the blocks they kept are lost to it.
-pub(super) fn forget_other_threads() {
+/// Forgets the claims and caches of threads of the parent process, which a child does not have: for its only
+/// thread. The blocks that they kept are lost to it.
+fn forget_other_threads() {
+    borrow::forget_waits();
+    hazard::forget_other_threads();
     let own = LOCAL.try_with(|local| Arc::as_ptr(&local.borrow().counters)).ok();
     threads().forget(|counters| own != Some(Arc::as_ptr(counters)));
 }
