@@ -1,6 +1,6 @@
 //! Owns the estimate of how long one thread takes for a loop, and of how large the parts must be that are
 //! worth a thread. The estimate tells microseconds from milliseconds, no more. It does not divide anything
-//! (`threads/crew.rs`).
+//! (`threads/parts.rs`).
 
 use smallvec::SmallVec;
 use zerostride_ops::{DType, Effort, Inferred, Op};

@@ -18,10 +18,9 @@ use zerostride_kernels::{LEAF_ELEMENTS, lanes};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims};
 
-use super::lower::slices;
-use super::memory::last_reads;
-use super::program::{Buffer, Load, Source, Step, Work};
-use super::rows::{AGAIN_BYTES, MOST_STEPS, Together, read_again};
+use super::liveness::last_reads;
+use super::program::{Buffer, Load, Source, Step, Work, slices};
+use super::together::{AGAIN_BYTES, MOST_STEPS, Together, read_again};
 
 /// The rows of a block are a multiple of this, unless they are the last of a lane.
 ///

@@ -7,15 +7,14 @@ use std::mem;
 
 use smallvec::SmallVec;
 use zerostride_ops::DType;
-use zerostride_shape::{ErrorClass, Layout, Shape, Strides, coalesce, order_dims};
+use zerostride_shape::{ErrorClass, Layout, Shape};
 
-use super::Tables;
 use super::cost::Cost;
 use super::order::{by_phase, by_rows};
 use super::product;
 use super::program::{Buffer, GRAIN_ELEMENTS, Instruction, Load, Program, Register, Source, Step, Work};
 use super::reduction::{Order, Reduction, lying};
-use super::uses::{Buffered, Read, Reads, analyse, entry, reduces_all, shape};
+use super::uses::{Buffered, Read, Reads, Tables, analyse, entry, reduces_all, shape};
 use crate::expr::{Expr, Kind, Meta, View};
 use crate::{Error, Result, Tensor, interrupt};
 
@@ -283,7 +282,7 @@ impl<'e> Lowerer<'e, '_> {
                 let held = once(&program, shape);
                 let wanted = wanted.filter(|_| held == *shape).cloned();
                 let layout = wanted.unwrap_or_else(|| lying(&held, &making.order));
-                (map(held, program, &layout), layout)
+                (Work::map(held, program, &layout), layout)
             }
         })
     }
@@ -360,7 +359,7 @@ impl<'e> Lowerer<'e, '_> {
         let mut program = Program::default();
         program.result = program.push_load(Load { source: Source::Buffer(buffer), dtype, strides, offset });
         program.complete();
-        let work = map(shape.clone(), program, &to);
+        let work = Work::map(shape.clone(), program, &to);
         self.push((expr, &order), shape, to, (false, work));
     }
 
@@ -545,22 +544,4 @@ fn once(program: &Program, shape: &Shape) -> Shape {
         Ok(held) if computes && are_worth_it && Cost::new(program, shape).is_divided() => held,
         _ => shape.clone(),
     }
-}
-
-/// An element-wise step over a shape into a layout of it, its loops simplified.
-pub(super) fn map(shape: Shape, mut program: Program, out: &Layout) -> Work {
-    let all = |out: &Strides, program: &Program| -> Vec<Strides> {
-        std::iter::once(out.clone()).chain(program.loads.iter().map(|load| load.strides.clone())).collect()
-    };
-    let (shape, ordered) = order_dims(&shape, &slices(&all(out.strides(), &program)));
-    let (shape, mut merged) = coalesce(&shape, &slices(&ordered));
-    for (load, strides) in program.loads.iter_mut().zip(merged.drain(1..)) {
-        load.strides = strides;
-    }
-    let out_strides = merged.pop().unwrap_or_default();
-    Work::Map { shape, program, out: out_strides, out_offset: out.offset() }
-}
-
-pub(crate) fn slices(strides: &[Strides]) -> Vec<&[isize]> {
-    strides.iter().map(|strides| &**strides).collect()
 }

@@ -8,10 +8,9 @@ use zerostride_kernels::LEAF_ELEMENTS;
 
 use super::cost::Cost;
 use super::folded::Fold;
+use super::liveness::{deaths, last_reads};
 use super::panel::Walk;
-use super::program::{
-    Buffer, FEW_RESULTS, Program, REDUCED_TILE_ELEMENTS, Source, Step, TILE_ELEMENTS, Work,
-};
+use super::program::{Buffer, FEW_RESULTS, Program, REDUCED_TILE_ELEMENTS, Step, TILE_ELEMENTS, Work};
 use crate::num_threads;
 
 /// Lets an element-wise step write over a buffer that it reads for the last time, element for element, and
@@ -57,27 +56,6 @@ fn dying_operand(step: &Step, buffers: &[Buffer], dies: impl Fn(usize) -> bool) 
             && read[&buffer.slot] == Some(candidate)
     };
     operands().map(|(_, buffer)| buffer).find(|&buffer| fits(buffer))
-}
-
-/// For each buffer the last step that reads it; results are read after all of them.
-pub(crate) fn last_reads(steps: &[Step], buffers: usize, results: &[usize]) -> Vec<Option<usize>> {
-    let mut last = vec![None; buffers];
-    for (index, step) in steps.iter().enumerate() {
-        step.work.sources().filter_map(Source::buffer).for_each(|buffer| last[buffer] = Some(index));
-    }
-    results.iter().for_each(|&result| last[result] = Some(usize::MAX));
-    last
-}
-
-/// The slots in use, each with the step after which nothing reads or writes it, but for those of results.
-fn deaths(steps: &[Step], buffers: &[Buffer], results: &[usize]) -> Vec<(usize, usize)> {
-    let mut last = vec![None; buffers.len()];
-    for (index, step) in steps.iter().enumerate() {
-        let read = step.work.sources().filter_map(Source::buffer);
-        read.chain([step.output]).for_each(|buffer| last[buffers[buffer].slot] = Some(index));
-    }
-    results.iter().for_each(|&result| last[buffers[result].slot] = None);
-    last.into_iter().enumerate().filter_map(|(slot, last)| Some((slot, last?))).collect()
 }
 
 /// The most bytes of intermediate results that are held at once, without the plan's results and what is local

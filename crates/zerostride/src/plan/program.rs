@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use zerostride_ops::{Category, DType, Op, Reduction, Scalar};
-use zerostride_shape::{Shape, Strides};
+use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims};
 
 use crate::fork::OnceLock;
 
@@ -270,6 +270,22 @@ pub(crate) struct Factor {
 }
 
 impl Work {
+    /// An element-wise step over a shape into a layout of it, its loops simplified.
+    pub(super) fn map(shape: Shape, mut program: Program, out: &Layout) -> Work {
+        let all = |out: &Strides, program: &Program| -> Vec<Strides> {
+            std::iter::once(out.clone())
+                .chain(program.loads.iter().map(|load| load.strides.clone()))
+                .collect()
+        };
+        let (shape, ordered) = order_dims(&shape, &slices(&all(out.strides(), &program)));
+        let (shape, mut merged) = coalesce(&shape, &slices(&ordered));
+        for (load, strides) in program.loads.iter_mut().zip(merged.drain(1..)) {
+            load.strides = strides;
+        }
+        let out_strides = merged.pop().unwrap_or_default();
+        Work::Map { shape, program, out: out_strides, out_offset: out.offset() }
+    }
+
     /// The program of a loop; a product has none.
     pub(crate) fn program(&self) -> Option<&Program> {
         match self {
@@ -331,4 +347,9 @@ pub(crate) struct Buffer {
     /// The block of memory that holds it; a buffer may take over the block of an operand that dies. There is
     /// one slot for each buffer; slots with higher numbers are local to a group.
     pub(crate) slot: usize,
+}
+
+/// The strides of several operands, borrowed.
+pub(super) fn slices(strides: &[Strides]) -> Vec<&[isize]> {
+    strides.iter().map(|strides| &**strides).collect()
 }

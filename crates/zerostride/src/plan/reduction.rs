@@ -9,8 +9,7 @@ use zerostride_kernels::{Reducer, lanes};
 use zerostride_ops::{self as ops, Category, DType, Equal, Op, Scalar};
 use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims, turn_dims};
 
-use super::lower::{map, slices};
-use super::program::{FEW_RESULTS, Instruction, Load, Program, Register, Work};
+use super::program::{FEW_RESULTS, Instruction, Load, Program, Register, Work, slices};
 use crate::expr::{Expr, Kind, View, reduced_shape};
 
 /// A reduction of the table over some dimensions of an operand.
@@ -187,7 +186,7 @@ impl<'e> Reduction<'e> {
         }
         if is_last && let Some(program) = self.of_few(&program, &outer, (&reduced, &inner)) {
             let out = Layout::contiguous(kept.clone());
-            return (map(kept, program, &out), shape);
+            return (Work::map(kept, program, &out), shape);
         }
         for ((load, outer), inner) in program.loads.iter_mut().zip(outer).zip(inner) {
             let joined: SmallVec<[isize; 8]> = outer.iter().chain(&*inner).copied().collect();
@@ -199,7 +198,7 @@ impl<'e> Reduction<'e> {
         {
             program.result = result;
             let out = Layout::contiguous(kept.clone());
-            return (map(kept, program, &out), shape);
+            return (Work::map(kept, program, &out), shape);
         }
         let takes = Reducer::takes(self.op, self.compute, program.dtypes[element], count);
         program.result = program.converted(element, takes);

@@ -13,7 +13,6 @@ use std::collections::{HashMap, HashSet};
 
 use zerostride_shape::{InternalOverlap, Layout, Shape};
 
-use super::Tables;
 use super::program::GRAIN_ELEMENTS;
 use super::reduction::Reduction;
 use crate::expr::{Expr, Kind, View, operands_first};
@@ -29,6 +28,15 @@ const MOST_VIEWS: usize = 32;
 /// Elements of a reduction beyond which it is not computed twice so that steps can read its results in two
 /// orders.
 const MOST_AGAIN_ELEMENTS: usize = 64;
+
+/// In which order the dimensions of a table lie that is computed from operands smaller than itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tables {
+    /// In the order in which each step reads it: it is computed for each.
+    AsRead,
+    /// In row-major order, in which it is computed once.
+    AsTheyAre,
+}
 
 /// How a node's value gets into the loop of a step: the views between them, innermost first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
