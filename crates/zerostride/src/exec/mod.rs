@@ -25,6 +25,7 @@ pub(crate) use elements::StridedDims;
 pub(crate) use schedule::inline::{self, Value};
 
 use schedule::steps;
+use schedule::work::Slots;
 
 /// The value of an expression over tensors, in memory of its own.
 pub(crate) fn evaluate(expr: &Expr) -> Result<Tensor> {
@@ -138,7 +139,7 @@ fn writes_over_what_it_has_read(plan: &Plan, out: &Tensor) -> bool {
 }
 
 /// The tensors that a plan's results are, each where it comes first.
-fn share(plan: &Plan, mut slots: steps::Slots) -> Vec<Option<Tensor>> {
+fn share(plan: &Plan, mut slots: Slots) -> Vec<Option<Tensor>> {
     let tensor = |(&result, layout): (&usize, &Layout)| {
         let Buffer { dtype, slot, .. } = plan.passes.buffers[result];
         Some(Tensor::new(slots[slot].take()?.share(), layout.clone(), dtype))

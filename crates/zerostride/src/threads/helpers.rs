@@ -274,7 +274,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::sync::mpsc;
 
-    use super::super::crew;
+    use super::super::parts;
     use super::*;
 
     #[test]
@@ -285,7 +285,7 @@ mod tests {
         pool.install(|| {
             let helpers = Helpers::of_this_thread();
             for _ in 0..1000 {
-                let Ok(()) = crew::for_each(0..4, || (), |(), _| Ok::<_, Infallible>(()));
+                let Ok(()) = parts::for_each(0..4, || (), |(), _| Ok::<_, Infallible>(()));
             }
             assert!(helpers.taken.load(Ordering::Relaxed).count_ones() <= 2);
         });
@@ -304,7 +304,7 @@ mod tests {
                 }
                 Ok::<_, Infallible>(())
             };
-            let Ok(()) = crew::for_each(0..8, || (), part);
+            let Ok(()) = parts::for_each(0..8, || (), part);
         };
         pool.scope(|scope| {
             let (waits, has_begun) = (rayon::current_thread_index(), AtomicBool::new(false));

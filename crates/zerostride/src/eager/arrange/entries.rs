@@ -2,7 +2,7 @@
 //! several whose runs are merged. It does not know what keys stand for.
 
 use crate::interrupt::{self, STRIDE};
-use crate::threads::crew;
+use crate::threads::parts;
 use crate::{Error, Result, num_threads};
 
 /// The fewest entries of a thread's share.
@@ -63,7 +63,7 @@ pub(super) fn sort<E: Entry>(entries: &mut [E], other: &mut [E]) -> Result<()> {
     }
     let mut run = len.div_ceil(parts);
     let runs: Vec<_> = entries.chunks_mut(run).zip(other.chunks_mut(run)).collect();
-    crew::for_each(
+    parts::for_each(
         runs.into_iter(),
         || (),
         |(), (part, other)| {
@@ -128,7 +128,7 @@ fn sort_alone<E: Entry>(entries: &mut [E], other: &mut [E]) {
 /// runs.
 fn merge_runs<E: Entry>(from: &[E], to: &mut [E], run: usize, grain: usize) -> Result<()> {
     let parts = to.chunks_mut(grain).enumerate();
-    crew::for_each(
+    parts::for_each(
         parts,
         || (),
         |(), (part, to)| {

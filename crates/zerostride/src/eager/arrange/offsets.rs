@@ -8,7 +8,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use crate::Result;
 use crate::exec::StridedDims;
 use crate::interrupt::{self, STRIDE};
-use crate::threads::crew;
+use crate::threads::parts;
 
 /// Elements that a thread copies at least.
 const GRAIN_ELEMENTS: usize = 1 << 15;
@@ -145,7 +145,7 @@ impl Offsets {
         with_item!(item, N => {
             let from: &[[u8; N]] = cast_slice(from);
             let parts = cast_slice_mut::<u8, [u8; N]>(to).chunks_mut(rows.saturating_mul(row)).enumerate();
-            crew::for_each(parts, || (), |(), (part, to)| {
+            parts::for_each(parts, || (), |(), (part, to)| {
                 self.load_rows(part * rows..part * rows + to.len() / row, from, to);
                 Ok(())
             })

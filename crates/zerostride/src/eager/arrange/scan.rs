@@ -7,7 +7,7 @@ use zerostride_shape::Shape;
 use super::join::Parts;
 use super::{Results, access, named_dim};
 use crate::interrupt::{self, STRIDE};
-use crate::threads::crew;
+use crate::threads::parts;
 use crate::{Error, Result, Tensor, cat};
 
 /// The fewest elements of a thread's share.
@@ -101,7 +101,7 @@ fn scan<T: Total<Wide>, Wide: Copy>(
     let part = block * GRAIN_ELEMENTS.div_ceil(block);
     let (from, to): (&[T::Stored], &mut [T::Stored]) = (cast_slice(from), cast_slice_mut(to));
     let parts: Vec<_> = from.chunks(part).zip(to.chunks_mut(part)).collect();
-    crew::for_each(
+    parts::for_each(
         parts.into_iter(),
         || (),
         |(), (from, to)| {

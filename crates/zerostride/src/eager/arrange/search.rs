@@ -8,7 +8,7 @@ use super::picks::Pick;
 use super::sort::with_ordered;
 use super::{Results, access};
 use crate::interrupt::{self, STRIDE};
-use crate::threads::crew;
+use crate::threads::parts;
 use crate::{Dims, Error, Expr, Result, Tensor};
 
 /// Values that a thread searches for at least.
@@ -94,7 +94,7 @@ impl Tensor {
                     let rows: &[<T as Element>::Stored] = cast_slice(rows);
                     let wanted: &[<T as Element>::Stored] = cast_slice(wanted);
                     let parts: Vec<_> = wanted.chunks(GRAIN_ELEMENTS).zip(found.chunks_mut(GRAIN_ELEMENTS)).enumerate().collect();
-                    crew::for_each(parts.into_iter(), || (), |(), (part, (wanted, found))| {
+                    parts::for_each(parts.into_iter(), || (), |(), (part, (wanted, found))| {
                         for (at, (&value, index)) in wanted.iter().zip(found).enumerate() {
                             let row = (part * GRAIN_ELEMENTS + at) / each.max(1) * n;
                             // NaN comes after every number, and every value after NaN.

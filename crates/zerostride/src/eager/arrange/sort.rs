@@ -11,7 +11,7 @@ use zerostride_shape::{ErrorClass, Shape};
 use super::entries::{Entry, GRAIN_ELEMENTS, sort};
 use super::{Results, access, named_dim, scratch};
 use crate::interrupt::{self, STRIDE};
-use crate::threads::crew;
+use crate::threads::parts;
 use crate::{Error, Result, Tensor};
 
 /// Entries among which one is selected without a check for interrupts: within some tens of milliseconds.
@@ -192,7 +192,7 @@ fn order_rows<T: Ordered, E: Entry>(
     // Threads share many rows; a single row is sorted by all of them.
     let many = GRAIN_ELEMENTS.div_ceil(n);
     let parts: Vec<_> = rows.chunks(many * n).zip(indices.chunks_mut(many * wanted.count())).collect();
-    crew::for_each(parts.into_iter(), room, |room, (rows, indices)| {
+    parts::for_each(parts.into_iter(), room, |room, (rows, indices)| {
         let (entries, other) = room.as_mut().map_err(|error| error.clone())?;
         let (entries, other) = (cast_slice_mut(entries.bytes_mut()), cast_slice_mut(other.bytes_mut()));
         rows.chunks(n).zip(indices.chunks_mut(wanted.count())).try_for_each(|(row, indices)| {

@@ -6,8 +6,9 @@ use smallvec::SmallVec;
 use zerostride_code::Write;
 use zerostride_kernels::{LEAF_ELEMENTS, Native, PackDim, pack};
 
+use super::load_kind::LoadKind;
 use super::native::End;
-use super::program::{Compiled, LoadKind, Stage, StageInput, StageWork};
+use super::program::{Compiled, Stage, StageInput, StageWork};
 use crate::Result;
 use crate::exec::elements::{ElementSlice, Feed, Place, Scratch, Sink, StridedRange};
 use crate::plan::TILE_ELEMENTS;

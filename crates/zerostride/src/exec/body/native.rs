@@ -13,7 +13,7 @@ use zerostride_kernels::{
 };
 use zerostride_ops::{Category, DType, Effort, Op, Reduction};
 
-use super::program::LoadKind;
+use super::load_kind::LoadKind;
 use crate::fork::{Guarded, Lock, OnceLock};
 use crate::plan::{Instruction, Program, Register};
 

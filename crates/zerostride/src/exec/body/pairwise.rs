@@ -8,7 +8,7 @@ use super::program::Compiled;
 use crate::Result;
 use crate::exec::elements::{Input, LineOrder, Output, Scratch, StridedRange};
 use crate::plan::{PAIR_COLUMNS, PAIR_ROWS, Pairs, TILE_ELEMENTS};
-use crate::threads::crew;
+use crate::threads::parts;
 
 /// The most rows that are combined with the same packed columns, and elements of them.
 const BLOCK_ROWS: usize = 256;
@@ -37,7 +37,7 @@ impl Pairs {
             Ok(())
         };
         let together = (PACKED_ELEMENTS / self.depth).clamp(PAIR_ROWS, BLOCK_ROWS);
-        crew::for_each(out.parts(together * self.columns), state, part)
+        parts::for_each(out.parts(together * self.columns), state, part)
     }
 
     /// The most columns that are packed at once.

@@ -10,9 +10,10 @@ use zerostride_ops::DType;
 use zerostride_shape::Shape;
 
 use super::fold;
+use super::load_kind::LoadKind;
 use super::machine::{Results, Taken, Tiles};
 use super::native::{End, is_worth_printing};
-use super::program::{Compiled, LoadKind};
+use super::program::Compiled;
 use crate::exec::cache;
 use crate::exec::elements::{
     ElementSlice, Input, LineOrder, Output, StridedElements, StridedRange, Window, Written,
@@ -23,7 +24,7 @@ use crate::plan::{
     Cost, FoldForm, Grid, LANE_ROWS, Pairs, REDUCED_TILE_ELEMENTS, ReduceWalk, SHORT_LINE_ELEMENTS, Source,
     Work,
 };
-use crate::threads::crew;
+use crate::threads::parts;
 use crate::{Result, interrupt, num_threads};
 
 /// Elements that one task takes at least, where each result has a power of two of leaves.
@@ -197,7 +198,7 @@ pub(in crate::exec) fn run<'a>(
         return done;
     }
     let effort = prepared.cost.effort(results.saturating_mul(count));
-    crew::for_each_of(effort, parts, || reduction.worker(None), |worker, out| reduction.part(worker, out))
+    parts::for_each_of(effort, parts, || reduction.worker(None), |worker, out| reduction.part(worker, out))
 }
 
 impl ReduceLoops {

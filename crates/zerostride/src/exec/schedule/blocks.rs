@@ -11,12 +11,12 @@ use smallvec::SmallVec;
 use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer, lane_rows};
 use zerostride_ops::DType;
 
-use super::steps::{Slots, allocate, block, run_work};
+use super::work::{Slots, allocate, block, run_work};
 use crate::exec::body::{Compiled, LoadKind, Results};
 use crate::exec::elements::{KeptFold, Scratch, Window, Written};
 use crate::memory::{Access, Block, Fresh};
 use crate::plan::{FoldForm, FoldKind, FoldedStep, Group, Plan, Source, Step, Work};
-use crate::threads::{crew, num_threads};
+use crate::threads::{num_threads, parts};
 use crate::{Result, interrupt};
 
 /// Stands for the target where steps write to slots else.
@@ -71,7 +71,7 @@ pub(in crate::exec) fn run<'p>(
     for (place, block) in of_rows {
         run.divide(place, block, &mut parts);
     }
-    crew::for_each(parts.iter_mut(), || Worker::new(&run), |worker, part| worker.run(&run, part, &read))?;
+    parts::for_each(parts.iter_mut(), || Worker::new(&run), |worker, part| worker.run(&run, part, &read))?;
     let mut parts = parts.into_iter().map(|part| part.folds);
     let mut folds = parts.next().expect("there are rows");
     for part in parts {

@@ -18,7 +18,7 @@ use crate::memory::Block;
 use crate::plan::{
     Cost, Instruction, LEAST_PRINTED_ROW_BYTES, Load, Program, RowForm, Source, TILE_ELEMENTS, Walk,
 };
-use crate::threads::crew;
+use crate::threads::parts;
 
 /// The most parts that a large loop is divided into.
 const MOST_PARTS: usize = 64;
@@ -84,7 +84,7 @@ pub(super) fn run<'a>(
     };
     let least = cost.panel(windows);
     let shares = Share::of(&mut out, walk, window.grain(least.max(part.numel() / MOST_PARTS)));
-    crew::for_each_of(cost.effort(part.numel()), shares, worker, |(machine, operands, writer), share| {
+    parts::for_each_of(cost.effort(part.numel()), shares, worker, |(machine, operands, writer), share| {
         if copies && writer.is_copy_of(&operands[0]) {
             writer.copy(share, &operands[0]);
             return Ok(());

@@ -1,19 +1,13 @@
 //! Owns the order of a plan's steps: in whose memory each writes, and which run together. It does not know
 //! what a step does.
 
-use smallvec::SmallVec;
-use zerostride_ops::DType;
-use zerostride_shape::checked_bytes;
-
-use super::{blocks, inline, panels};
+use super::work::{Slots, allocate, block, run_work};
+use super::{blocks, inline};
 use crate::exec::body;
 use crate::exec::elements::{ElementSlice, Window};
-use crate::memory::{Access, Block, Fresh};
-use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work};
-use crate::{Error, Result, Tensor};
-
-/// The result of each step of a plan that is still needed, by its slot.
-pub(in crate::exec) type Slots = SmallVec<[Option<Fresh>; 4]>;
+use crate::memory::{Access, Block};
+use crate::plan::{Buffer, Plan, Source, Step, Work};
+use crate::{Result, Tensor};
 
 /// Runs a plan, whose last step writes to a target if there is one, and hands out the memory of its other
 /// results, in their slots.
@@ -87,22 +81,6 @@ fn run_whole(plan: &Plan, step: &Step, memory: &Access, slots: &Slots, out: Bloc
     run_work(&step.work, &Window::ALL, read, (out, buffer.dtype))
 }
 
-/// Runs a window of a step's work.
-pub(super) fn run_work<'a>(
-    work: &Work,
-    window: &Window<'_>,
-    read: impl Fn(Source) -> Block<'a>,
-    out: (Block<'a>, DType),
-) -> Result<()> {
-    match work {
-        Work::Map { shape, program, out: strides, out_offset } => {
-            panels::run((shape, program), (strides, *out_offset), window, read, out)
-        }
-        Work::Reduce { .. } => body::reduce(work, window, read, out),
-        Work::Matmul { .. } => unreachable!("a matrix product is written to memory of its own"),
-    }
-}
-
 /// The elements of an operand or a result; `None` while a step writes over them.
 fn elements<'a>(
     source: Source,
@@ -122,15 +100,4 @@ fn elements<'a>(
             Some(ElementSlice { bytes: slots[slot].as_ref()?.bytes(), item: dtype.item_size(), first: 0 })
         }
     }
-}
-
-/// The elements of an operand, where its plan counts them.
-pub(super) fn block<'a>(memory: &'a Access, leaf: &Leaf) -> Block<'a> {
-    memory.guard(leaf.tensor.storage()).block(leaf.tensor.reach()).moved_to(leaf.first_byte())
-}
-
-/// Memory for the result of a step.
-pub(super) fn allocate(buffer: &Buffer) -> Result<Fresh> {
-    let bytes = checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
-    Fresh::arbitrary(bytes).ok_or_else(|| Error::OutOfMemory { bytes, shape: buffer.shape.clone() })
 }

@@ -41,7 +41,7 @@ use crate::exec::elements::ElementSlice;
 use crate::expr::{Expr, Kind};
 use crate::memory::{Fresh, Hazards, Reading, Storage};
 use crate::plan::Cost;
-use crate::threads::crew;
+use crate::threads::parts;
 use crate::{interrupt, num_threads};
 
 /// The operation's result.
@@ -342,7 +342,7 @@ fn share_out(
         work(index * part, out);
         Ok::<_, Infallible>(())
     };
-    let Ok(()) = interrupt::put_off(|| crew::for_each_of(cost.effort(numel), parts, || (), work));
+    let Ok(()) = interrupt::put_off(|| parts::for_each_of(cost.effort(numel), parts, || (), work));
 }
 
 /// Tiles of a thread: two for each of up to three operands.
