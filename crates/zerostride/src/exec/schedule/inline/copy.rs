@@ -6,9 +6,11 @@ use zerostride_ops::DType;
 use zerostride_shape::InternalOverlap;
 
 use super::convert::convert;
+use super::desk::reading;
 use super::gather::{self, GATHERED_ELEMENTS};
 use super::loops::Loops;
-use super::{Value, reading, share_out};
+use super::share::share_out;
+use super::value::Value;
 use crate::Tensor;
 use crate::exec::cache;
 use crate::exec::elements::ElementSlice;

@@ -2,8 +2,11 @@
 //! divided as that would be. It does not know who may touch the elements
 //! (`mod.rs`).
 
+use super::gather;
 use super::loops::Loops;
-use super::{AsValue, Row, gather, share_out};
+use super::row::Row;
+use super::share::share_out;
+use super::value::AsValue;
 use crate::exec::body::{Compiled, LoadKind};
 use crate::exec::elements::{ElementSlice, NEAR_STEPS, StridedDims};
 use crate::plan::{Cost, LEAST_PRINTED_ROW_BYTES};

@@ -3,7 +3,7 @@
 
 use zerostride_shape::{FEW_DIMS, Layout, Shape, ShapeError, Strides, broadcast_size, result_order};
 
-use super::AsValue;
+use super::value::AsValue;
 use crate::exec::elements::StridedDims;
 
 /// The operands in step with the result.

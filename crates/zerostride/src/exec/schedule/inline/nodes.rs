@@ -10,8 +10,11 @@
 use smallvec::SmallVec;
 use zerostride_ops::Inferred;
 
+use super::desk::{overwrite, reading};
 use super::gather::GATHERED_ELEMENTS;
-use super::{Value, compute, overwrite, reading, row};
+use super::node::compute;
+use super::row;
+use super::value::Value;
 use crate::Tensor;
 use crate::exec::schedule::size::Size;
 use crate::expr::{Expr, Kind};

@@ -7,7 +7,8 @@ use zerostride_kernels::{Reducer, pack_dense};
 use zerostride_shape::Layout;
 
 use super::convert::convert;
-use super::{Value, reading};
+use super::desk::reading;
+use super::value::Value;
 use crate::Tensor;
 use crate::exec::elements::StridedDims;
 use crate::exec::schedule::size::Size;

@@ -5,9 +5,10 @@
 use smallvec::SmallVec;
 use zerostride_shape::Shape;
 
+use super::desk::reading;
 use super::gather::{InOrder, in_order};
 use super::loops::Loops;
-use super::{Value, reading};
+use super::value::Value;
 use crate::exec::body::Compiled;
 use crate::exec::elements::ElementSlice;
 use crate::exec::schedule::panels::{self, InCache};

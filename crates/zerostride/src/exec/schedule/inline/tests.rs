@@ -1,8 +1,9 @@
 //! Holds the short cuts to what plans give.
 
 use zerostride_kernels::Isa;
-use zerostride_ops::{self as ops, Category, Class, DType, Scalar};
+use zerostride_ops::{self as ops, Category, Class, DType, Op, Scalar};
 
+use super::gather::GATHERED_ELEMENTS;
 use super::*;
 use crate::{Dims, Result, Slice, keepdim};
 
