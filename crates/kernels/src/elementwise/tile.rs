@@ -1,5 +1,5 @@
-//! Owns the kernels over tiles of elements that bodies compute in as they are: bools, integers, f32 and f64. It
-//! does not know conversions.
+//! Owns the kernels over tiles of elements that bodies compute in as they are: bools, integers, f32 and f64.
+//! It does not know conversions.
 
 use std::marker::PhantomData;
 

@@ -1,5 +1,5 @@
-//! Owns the monoids, a neutral element and an operation, of sums, products, maxima and minima. It does not know
-//! the order of elements.
+//! Owns the monoids, a neutral element and an operation, of sums, products, maxima and minima. It does not
+//! know the order of elements.
 
 use std::marker::PhantomData;
 
