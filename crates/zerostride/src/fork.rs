@@ -96,12 +96,12 @@ pub(crate) struct Lock<T: 'static> {
 }
 
 /// A lock that a fork can take, of any content.
-trait Held: Sync {
+trait HoldableLock: Sync {
     fn guarded(&self) -> Guarded;
     fn hold(&'static self) -> Box<dyn Any>;
 }
 
-impl<T: Send> Held for Lock<T> {
+impl<T: Send> HoldableLock for Lock<T> {
     fn guarded(&self) -> Guarded {
         self.guarded
     }
@@ -112,7 +112,7 @@ impl<T: Send> Held for Lock<T> {
 }
 
 /// All locks that have been taken. This one is taken last, also by threads that hold another.
-static KNOWN: Mutex<Vec<&'static dyn Held>> = Mutex::new(Vec::new());
+static KNOWN: Mutex<Vec<&'static dyn HoldableLock>> = Mutex::new(Vec::new());
 
 impl<T: Send> Lock<T> {
     pub(crate) const fn new(guarded: Guarded, value: T) -> Lock<T> {

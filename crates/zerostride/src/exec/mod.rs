@@ -22,7 +22,7 @@ use crate::{Error, Result, Tensor, interrupt};
 
 pub(crate) use body::Folding;
 pub(crate) use elements::StridedDims;
-pub(crate) use schedule::inline::{self, Value};
+pub(crate) use schedule::inline::{self, ReadyOperand};
 
 use schedule::steps;
 use schedule::work::Slots;

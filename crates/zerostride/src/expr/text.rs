@@ -19,7 +19,7 @@ const LONGEST: usize = 200;
 const MOST_WAITING: usize = LONGEST;
 
 pub(super) fn render(kind: &Kind) -> String {
-    let mut writer = Writer { text: String::new(), leaves: Vec::new(), waiting: Vec::new() };
+    let mut writer = FormulaWriter { text: String::new(), leaves: Vec::new(), waiting: Vec::new() };
     writer.kind(kind);
     while let Some(piece) = writer.waiting.pop() {
         match piece {
@@ -62,7 +62,7 @@ impl fmt::Debug for Expr {
     }
 }
 
-struct Writer<'e> {
+struct FormulaWriter<'e> {
     text: String,
     /// The tensors seen, in order, each identified by storage and layout.
     leaves: Vec<(usize, Layout)>,
@@ -75,7 +75,7 @@ enum Piece<'e> {
     Expr(&'e Expr),
 }
 
-impl<'e> Writer<'e> {
+impl<'e> FormulaWriter<'e> {
     fn say(&mut self, text: impl Into<Cow<'static, str>>) {
         self.waiting.push(Piece::Text(text.into()));
     }

@@ -10,7 +10,7 @@ use crate::error::file::{Excerpt, Problem};
 
 /// What an NPY header says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Header<'a> {
+pub(super) struct NpyHeader<'a> {
     pub(super) descr: Descr<'a>,
     pub(super) fortran_order: bool,
     pub(super) shape: Vec<usize>,
@@ -29,7 +29,7 @@ pub(super) enum Descr<'a> {
 const MAX_DEPTH: usize = 32;
 
 /// Parses the literal in `text`, which starts at byte `start` of the file.
-pub(super) fn parse(text: &[u8], start: u64) -> Result<Header<'_>, Problem> {
+pub(super) fn parse(text: &[u8], start: u64) -> Result<NpyHeader<'_>, Problem> {
     let mut parser = Parser { text, position: 0, start };
     let mut descr = None;
     let mut fortran_order = None;
@@ -59,7 +59,7 @@ pub(super) fn parse(text: &[u8], start: u64) -> Result<Header<'_>, Problem> {
         return Err(parser.error_at(end, "text follows the dictionary"));
     }
     let missing = |key: &str| parser.error_at(end, format!("the key `{key}` is missing"));
-    Ok(Header {
+    Ok(NpyHeader {
         descr: descr.ok_or_else(|| missing("descr"))?,
         fortran_order: fortran_order.ok_or_else(|| missing("fortran_order"))?,
         shape: shape.ok_or_else(|| missing("shape"))?,

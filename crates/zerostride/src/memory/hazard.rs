@@ -28,7 +28,7 @@ const MOST_THREADS: usize = 256;
 /// One thread's slots, in a cache line of their own.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Slots {
+struct ThreadSlots {
     /// The thread that has them; 0 if none has.
     owner: AtomicU64,
     /// How many storages are noted.
@@ -37,9 +37,9 @@ struct Slots {
     storages: [AtomicUsize; MOST_STORAGES],
 }
 
-impl Slots {
-    const fn free() -> Slots {
-        Slots {
+impl ThreadSlots {
+    const fn free() -> ThreadSlots {
+        ThreadSlots {
             owner: AtomicU64::new(0),
             used: AtomicUsize::new(0),
             storages: [const { AtomicUsize::new(0) }; MOST_STORAGES],
@@ -53,7 +53,7 @@ impl Slots {
     }
 }
 
-static SLOTS: [Slots; MOST_THREADS] = [const { Slots::free() }; MOST_THREADS];
+static SLOTS: [ThreadSlots; MOST_THREADS] = [const { ThreadSlots::free() }; MOST_THREADS];
 
 /// The number of slots that have ever been taken, from the first on.
 static USED: AtomicUsize = AtomicUsize::new(0);
@@ -63,12 +63,12 @@ const LOOKS: usize = 64;
 
 /// A thread's own slots, if there were any left.
 #[derive(Debug)]
-pub(crate) struct Hazards(Option<&'static Slots>);
+pub(crate) struct Hazards(Option<&'static ThreadSlots>);
 
 impl Hazards {
     /// Slots that no other thread has until this is dropped.
     pub(crate) fn new() -> Hazards {
-        let is_free = |slots: &Slots| {
+        let is_free = |slots: &ThreadSlots| {
             slots.owner.compare_exchange(0, this_thread(), Ordering::Acquire, Ordering::Relaxed).is_ok()
         };
         let place = SLOTS.iter().position(is_free);
@@ -103,7 +103,7 @@ impl Drop for Hazards {
 /// Notes in a thread's slots, which are cleared when this is dropped.
 #[derive(Debug)]
 pub(super) struct Noted<'a> {
-    slots: &'static Slots,
+    slots: &'static ThreadSlots,
     _own: &'a mut Hazards,
 }
 
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn threads_have_slots_of_their_own_and_leave_them_to_others() {
         let own: Vec<Hazards> = std::iter::repeat_with(Hazards::new).take(2 * MOST_THREADS).collect();
-        let mut places: Vec<*const Slots> =
+        let mut places: Vec<*const ThreadSlots> =
             own.iter().filter_map(|hazards| hazards.0).map(std::ptr::from_ref).collect();
         places.sort_unstable();
         assert!(places.windows(2).all(|pair| pair[0] < pair[1]));

@@ -334,7 +334,7 @@ const PATIENCE_SECONDS: u64 = 5;
 
 struct Pool {
     /// The blocks in the order in which they came.
-    held: VecDeque<Held>,
+    held: VecDeque<FreeBlock>,
     bytes: usize,
     requests: u64,
     /// While the clock runs.
@@ -344,7 +344,7 @@ struct Pool {
 }
 
 /// A free block, and since when.
-struct Held {
+struct FreeBlock {
     storage: Arc<Storage>,
     requests: u64,
     seconds: u64,
@@ -359,8 +359,8 @@ impl Pool {
     fn take(&mut self, capacity: usize) -> Option<Arc<Storage>> {
         self.requests += 1;
         let most = if class(capacity).is_some() { capacity } else { capacity + capacity / 8 };
-        let fits = |held: &Held| (capacity..=most).contains(&held.storage.capacity());
-        let Held { storage, .. } = self.held.remove(self.held.iter().rposition(fits)?)?;
+        let fits = |held: &FreeBlock| (capacity..=most).contains(&held.storage.capacity());
+        let FreeBlock { storage, .. } = self.held.remove(self.held.iter().rposition(fits)?)?;
         self.bytes -= storage.capacity();
         Some(storage)
     }
@@ -372,7 +372,7 @@ impl Pool {
             return vec![storage];
         }
         self.bytes += storage.capacity();
-        self.held.push_back(Held { storage, requests: self.requests, seconds: self.seconds });
+        self.held.push_back(FreeBlock { storage, requests: self.requests, seconds: self.seconds });
         self.give_back()
     }
 
@@ -385,7 +385,7 @@ impl Pool {
                 || self.requests - oldest.requests > PATIENCE_REQUESTS
                 || self.seconds - oldest.seconds >= PATIENCE_SECONDS)
         {
-            given_back.extend(self.held.pop_front().map(|Held { storage, .. }| {
+            given_back.extend(self.held.pop_front().map(|FreeBlock { storage, .. }| {
                 self.bytes -= storage.capacity();
                 storage
             }));
@@ -394,7 +394,7 @@ impl Pool {
     }
 
     #[must_use]
-    fn empty(&mut self) -> VecDeque<Held> {
+    fn empty(&mut self) -> VecDeque<FreeBlock> {
         self.bytes = 0;
         std::mem::take(&mut self.held)
     }

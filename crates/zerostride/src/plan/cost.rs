@@ -111,9 +111,9 @@ impl Cost {
     }
 
     /// How much work a part of that many elements is for threads.
-    pub(crate) fn effort(self, elements: usize) -> threads::Effort {
+    pub(crate) fn effort(self, elements: usize) -> threads::WorkSize {
         let nanos = self.nanos / self.elements.div_ceil(elements.max(1)).max(1);
-        if nanos >= LONG_NANOS { threads::Effort::Long } else { threads::Effort::Short }
+        if nanos >= LONG_NANOS { threads::WorkSize::Long } else { threads::WorkSize::Short }
     }
 }
 
@@ -184,6 +184,6 @@ mod tests {
         let x = Tensor::ones(&[1 << 20]).unwrap();
         let cost = cost(&(&x + &x));
         let efforts = [1 << 20, 1 << 16].map(|elements| cost.effort(elements));
-        assert_eq!(efforts, [threads::Effort::Long, threads::Effort::Short]);
+        assert_eq!(efforts, [threads::WorkSize::Long, threads::WorkSize::Short]);
     }
 }

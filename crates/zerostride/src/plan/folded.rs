@@ -115,7 +115,7 @@ pub(crate) struct FoldedStep {
 
 /// Steps that may run together.
 #[derive(Clone, Debug)]
-pub(crate) struct Fold {
+pub(crate) struct FoldGroup {
     pub(crate) steps: Range<usize>,
     pub(crate) rows: usize,
     pub(super) kind: FoldKind,
@@ -124,8 +124,8 @@ pub(crate) struct Fold {
 }
 
 /// The steps that are to run together because some of them reduce the rows that others compute or read.
-pub(super) fn folds(steps: &[Step], buffers: &[Buffer], results: &[usize]) -> Vec<Fold> {
-    let (mut folds, mut start): (Vec<Fold>, _) = (Vec::new(), 0);
+pub(super) fn folds(steps: &[Step], buffers: &[Buffer], results: &[usize]) -> Vec<FoldGroup> {
+    let (mut folds, mut start): (Vec<FoldGroup>, _) = (Vec::new(), 0);
     // No operand of a small step is worth being read once.
     if steps.iter().all(|step| step.visits() < AGAIN_BYTES / MOST_ITEM_BYTES) {
         return folds;
@@ -138,7 +138,7 @@ pub(super) fn folds(steps: &[Step], buffers: &[Buffer], results: &[usize]) -> Ve
             let kinds = to_one.into_iter().chain([to_row]);
             kinds.filter_map(move |kind| fold(steps, start, (rows, kind, results.len() > 1), buffers))
         };
-        let is_possible = |fold: &Fold| {
+        let is_possible = |fold: &FoldGroup| {
             let own = steps[fold.steps.clone()].iter().zip(&fold.reduces);
             let mut of_rows = own.filter(|&(_, reduces)| !reduces).map(|(step, _)| last[step.output]);
             matches!(fold.kind, FoldKind::Row { .. }) || of_rows.all(|last| last < Some(fold.steps.end))
@@ -167,7 +167,7 @@ fn fold(
     start: usize,
     (rows, kind, are_several): (usize, FoldKind, bool),
     buffers: &[Buffer],
-) -> Option<Fold> {
+) -> Option<FoldGroup> {
     let near = &steps[start..steps.len().min(start + MOST_STEPS)];
     if !near.iter().any(|step| is_over_rows(step, rows, kind)) {
         return None;
@@ -198,7 +198,7 @@ fn fold(
     let is_to_row = matches!(kind, FoldKind::Row { .. });
     let saves =
         (takes_computed && again >= AGAIN_BYTES) || (are_several && is_to_row && again >= READ_ONCE_BYTES);
-    (own.len() > 1 && !results.is_empty() && saves).then(|| Fold {
+    (own.len() > 1 && !results.is_empty() && saves).then(|| FoldGroup {
         steps: start..start + own.len(),
         rows,
         kind,
@@ -249,7 +249,7 @@ fn joined(parts: &[&[isize]]) -> Option<Strides> {
     Strides::new(&parts.concat()).ok()
 }
 
-impl Fold {
+impl FoldGroup {
     /// The most rows of a block of about `most`.
     pub(super) fn block(&self, most: usize) -> usize {
         match self.kind {

@@ -13,7 +13,7 @@ use super::cost::Cost;
 use super::order::{by_phase, by_rows};
 use super::product;
 use super::program::{Buffer, GRAIN_ELEMENTS, Instruction, Load, Program, Register, Source, Step, Work};
-use super::reduction::{Order, Reduction, lying};
+use super::reduction::{DimOrder, ReduceNode, lying};
 use super::uses::{Buffered, Read, Reads, Tables, analyse, entry, reduces_all, shape};
 use crate::expr::{Expr, Kind, Meta, View};
 use crate::{Error, Result, Tensor, interrupt};
@@ -92,7 +92,7 @@ pub(crate) struct Lowered {
 }
 
 /// A node that has to be in memory, its dimensions in an order, before the step that reads it.
-struct Missing<'e>(&'e Expr, Order);
+struct Missing<'e>(&'e Expr, DimOrder);
 
 /// Lowers expressions without errors, each wanted in a layout. Where a value turns out to need memory of its
 /// own, lowering starts again with that value forced into a buffer; each round forces at least one more node,
@@ -152,9 +152,9 @@ struct Lowerer<'e, 'a> {
     forced: Vec<usize>,
     /// The buffer of each node that has one, for each order of its dimensions that is wanted, and how its
     /// value lies there.
-    done: HashMap<(usize, Order), (usize, Layout)>,
+    done: HashMap<(usize, DimOrder), (usize, Layout)>,
     /// The node of each buffer.
-    computed: Vec<(usize, Order)>,
+    computed: Vec<(usize, DimOrder)>,
     /// The places of operands in the plan.
     leaves: HashMap<Identity<'e>, usize>,
     lowered: Lowered,
@@ -166,7 +166,7 @@ type Identity<'e> = (usize, Option<u64>, DType, &'e Layout);
 /// A step that is being made, and the nodes between its own and the one whose register comes next.
 struct Making<'e> {
     expr: &'e Expr,
-    order: Order,
+    order: DimOrder,
     program: Program,
     /// Registers of nodes, seen through views.
     emitted: HashMap<(usize, Vec<View>), Register>,
@@ -183,7 +183,7 @@ struct Fused<'e> {
 }
 
 impl<'e> Making<'e> {
-    fn new(expr: &'e Expr, order: Order) -> Making<'e> {
+    fn new(expr: &'e Expr, order: DimOrder) -> Making<'e> {
         Making { expr, order, program: Program::default(), emitted: HashMap::new(), path: Vec::new() }
     }
 
@@ -207,7 +207,7 @@ impl<'e> Making<'e> {
             Kind::Map { op, compute, .. } => {
                 program.map(*op, *compute, operands, expr.meta().map_or(*compute, |meta| meta.dtype()))
             }
-            Kind::Reduce { .. } => Reduction::of(expr)
+            Kind::Reduce { .. } => ReduceNode::of(expr)
                 .and_then(|reduction| match &operands[..] {
                     &[element] => reduction.of_one(element, program),
                     elements => reduction.of_registers(elements, program),
@@ -232,9 +232,9 @@ impl<'e> Lowerer<'e, '_> {
     /// expressions before it.
     fn steps(&mut self) {
         for &(root, out) in self.roots {
-            let (mut makings, own) = (Vec::new(), (root.id(), Order::new()));
+            let (mut makings, own) = (Vec::new(), (root.id(), DimOrder::new()));
             if !self.done.contains_key(&own) {
-                makings.push(Making::new(root, Order::new()));
+                makings.push(Making::new(root, DimOrder::new()));
             }
             while let Some(making) = makings.last_mut() {
                 interrupt::check();
@@ -262,7 +262,7 @@ impl<'e> Lowerer<'e, '_> {
         let expr = making.expr;
         let shape = shape(expr);
         let wanted = self.roots.iter().find(|(root, _)| root.id() == expr.id()).map(|(_, out)| *out);
-        Ok(match (&expr.node().kind, Reduction::of(expr)) {
+        Ok(match (&expr.node().kind, ReduceNode::of(expr)) {
             (_, Some(reduction)) if !reduction.is_of_one() => {
                 let register = self.emit(making, reduction.operand)?;
                 // Unless it is the last step, other steps should be able to run together with it.
@@ -289,7 +289,7 @@ impl<'e> Lowerer<'e, '_> {
 
     /// Adds a step for a node whose dimensions lie in an order; `held` is the layout of the node's value in
     /// the buffer.
-    fn push_step(&mut self, expr: &Expr, order: &Order, (work, held): (Work, Layout)) {
+    fn push_step(&mut self, expr: &Expr, order: &DimOrder, (work, held): (Work, Layout)) {
         let (whole, own) = (shape(expr), held.shape().clone());
         let hoisted = self.buffered.is_hoisted(expr) || own != *whole;
         let layout = if own == *whole {
@@ -307,7 +307,7 @@ impl<'e> Lowerer<'e, '_> {
     /// Adds a step that fills a buffer of shape `own`; from then on the node's value has this layout there.
     fn push(
         &mut self,
-        (expr, order): (&Expr, &Order),
+        (expr, order): (&Expr, &DimOrder),
         own: Shape,
         layout: Layout,
         (hoisted, work): (bool, Work),
@@ -352,7 +352,7 @@ impl<'e> Lowerer<'e, '_> {
 
     /// Adds a step that copies a node's value into a new buffer, in layout `to`.
     fn copy(&mut self, expr: &Expr, to: Layout) {
-        let order = Order::new();
+        let order = DimOrder::new();
         let (buffer, layout) = self.done[&(expr.id(), order.clone())].clone();
         let dtype = self.lowered.buffers[buffer].dtype;
         let (shape, strides, offset) = layout.into_parts();
@@ -373,7 +373,7 @@ impl<'e> Lowerer<'e, '_> {
             views.push((operand, view));
             expr = operand;
         }
-        let order = Order::new();
+        let order = DimOrder::new();
         let place = if self.is_missing(expr, &order) { None } else { self.place(expr, &order) };
         let (source, mut layout) = place.ok_or(Missing(expr, order))?;
         for (operand, view) in views.into_iter().rev() {
@@ -389,7 +389,7 @@ impl<'e> Lowerer<'e, '_> {
     }
 
     /// The memory of a value that has been computed, or is an operand or a view of one.
-    fn place(&mut self, expr: &Expr, order: &Order) -> Option<(Source, Layout)> {
+    fn place(&mut self, expr: &Expr, order: &DimOrder) -> Option<(Source, Layout)> {
         if let Some((buffer, layout)) = self.done.get(&(expr.id(), order.clone())) {
             return Some((Source::Buffer(*buffer), layout.clone()));
         }
@@ -406,7 +406,7 @@ impl<'e> Lowerer<'e, '_> {
     /// Makes a value contiguous in memory, because a view needs it so: a value with another layout is copied,
     /// a fused one is computed there.
     fn settle(&mut self, expr: &'e Expr) -> Result<(), Missing<'e>> {
-        let order = Order::new();
+        let order = DimOrder::new();
         if self.done.contains_key(&(expr.id(), order.clone())) {
             self.copy(expr, Layout::contiguous(shape(expr).clone()));
             return Ok(());
@@ -482,9 +482,9 @@ impl<'e> Lowerer<'e, '_> {
 
     /// The order of dimensions in which a step reads a node through views: as it reduces them, or as its own
     /// results lie.
-    fn order(&self, step: &Making<'_>, expr: &Expr, chain: &[View]) -> Order {
+    fn order(&self, step: &Making<'_>, expr: &Expr, chain: &[View]) -> DimOrder {
         let is_apart = || !step.order.is_empty() || (self.roots.len() > 1 && reduces_all(step.expr));
-        let order = match Reduction::of(step.expr).filter(|own| !own.is_of_one()) {
+        let order = match ReduceNode::of(step.expr).filter(|own| !own.is_of_one()) {
             _ if !self.buffered.is_computed_again(expr) => None,
             // What is reduced as a whole is computed for that alone, though it lies in row-major order, too.
             _ if self.tables == Tables::AsTheyAre => is_apart().then(|| (0..shape(expr).ndim()).collect()),
@@ -495,7 +495,7 @@ impl<'e> Lowerer<'e, '_> {
     }
 
     /// Whether a node is to have a buffer and has none yet with its dimensions in that order.
-    fn is_missing(&self, expr: &Expr, order: &Order) -> bool {
+    fn is_missing(&self, expr: &Expr, order: &DimOrder) -> bool {
         self.buffered.contains(expr) && !self.done.contains_key(&(expr.id(), order.clone()))
     }
 
@@ -518,7 +518,8 @@ impl<'e> Lowerer<'e, '_> {
                     let user = user.expect("every view is some node's");
                     making.path.truncate(user + 1);
                     self.settle(&making.path[user].expr.node().kind.operands()[0])?;
-                    let place = self.place(expr, &Order::new()).expect("a copy of the value lies in order");
+                    let place =
+                        self.place(expr, &DimOrder::new()).expect("a copy of the value lies in order");
                     return self.load(making, expr, place, chain);
                 }
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zerostride_shape::{ErrorClass, Layout};
 
 use super::uses::Tables;
-use super::{Passes, Plan, cache, folded, lower, memory, results, rows};
+use super::{Plan, PlanSteps, cache, folded, lower, memory, results, rows};
 use crate::expr::{Expr, without_inputs};
 use crate::{Error, Result};
 
@@ -72,7 +72,7 @@ impl Plan {
         memory::share(&mut steps, &mut buffers, &results, &folds);
         let groups = rows::groups(&steps, &mut buffers, &results, &folds);
         let layouts = roots.iter().map(|(_, out)| (*out).clone()).collect();
-        let passes = Arc::new(Passes { buffers, steps, groups, results, layouts });
+        let passes = Arc::new(PlanSteps { buffers, steps, groups, results, layouts });
         Ok(Plan { leaves: leaves.into(), passes, roots: Vec::new() })
     }
 

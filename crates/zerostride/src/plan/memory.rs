@@ -7,9 +7,9 @@ use smallvec::SmallVec;
 use zerostride_kernels::LEAF_ELEMENTS;
 
 use super::cost::Cost;
-use super::folded::Fold;
+use super::folded::FoldGroup;
 use super::liveness::{deaths, last_reads};
-use super::panel::Walk;
+use super::panel::PanelWalk;
 use super::program::{Buffer, FEW_RESULTS, Program, REDUCED_TILE_ELEMENTS, Step, TILE_ELEMENTS, Work};
 use crate::num_threads;
 
@@ -17,7 +17,7 @@ use crate::num_threads;
 /// tells each step which slots die with it. Results live on.
 ///
 /// A step of a fold only takes over what the fold computes: rows of others are read in another order.
-pub(crate) fn share(steps: &mut [Step], buffers: &mut [Buffer], results: &[usize], folds: &[Fold]) {
+pub(crate) fn share(steps: &mut [Step], buffers: &mut [Buffer], results: &[usize], folds: &[FoldGroup]) {
     let last = last_reads(steps, buffers.len(), results);
     for (index, step) in steps.iter().enumerate() {
         let fold = folds.iter().find(|fold| fold.steps.contains(&index));
@@ -129,6 +129,6 @@ fn packed_bytes(work: &Work, grain: usize) -> usize {
     let item = program.dtypes[program.result].item_size();
     let loads = program.loads.iter().map(|load| (&*load.strides, load.dtype.item_size()));
     let operands: Vec<(&[isize], usize)> = std::iter::once((&**out, item)).chain(loads).collect();
-    let walk = Walk::new(shape, &operands, grain, 1..=1);
+    let walk = PanelWalk::new(shape, &operands, grain, 1..=1);
     operands.iter().map(|(strides, item)| walk.tile(strides, *item)).sum()
 }

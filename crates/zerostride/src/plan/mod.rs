@@ -37,7 +37,7 @@ pub(crate) use grid::{FoldForm, Grid, LANE_ROWS, widest};
 pub(crate) use liveness::last_reads;
 pub(crate) use lower::Leaf;
 pub(crate) use pairs::{PAIR_COLUMNS, PAIR_ROWS, Pairs};
-pub(crate) use panel::{LEAST_PRINTED_ROW_BYTES, Panel, RowForm, Walk};
+pub(crate) use panel::{LEAST_PRINTED_ROW_BYTES, Panel, PanelWalk, RowForm};
 pub(crate) use program::{
     Buffer, Factor, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS, Register, Source,
     Step, TILE_ELEMENTS, Work, by_part,
@@ -69,13 +69,13 @@ use crate::num_threads;
 #[derive(Clone)]
 pub struct Plan {
     pub(crate) leaves: SmallVec<[Leaf; 6]>,
-    pub(crate) passes: Arc<Passes>,
+    pub(crate) passes: Arc<PlanSteps>,
     /// What a policy looks at before the plan runs; none where it has looked already.
     pub(crate) roots: Vec<Expr>,
 }
 
 /// What plans of one structure share, whatever tensors they are on.
-pub(crate) struct Passes {
+pub(crate) struct PlanSteps {
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) steps: Vec<Step>,
     /// Steps that run together.
@@ -122,7 +122,7 @@ impl Plan {
     /// The most bytes held at once besides operands and result: intermediate results, and tiles of all
     /// threads that [`num_threads`](crate::num_threads) counts, each of which has its own.
     pub fn scratch_bytes(&self) -> usize {
-        let Passes { steps, groups, .. } = &*self.passes;
+        let PlanSteps { steps, groups, .. } = &*self.passes;
         let alone = steps.iter().map(|step| memory::tile_bytes(step, false));
         // A thread keeps the tiles of all steps of a group.
         let together = |group: &Group| -> usize {
@@ -134,7 +134,7 @@ impl Plan {
 
     /// The most bytes of intermediate results at once, of all threads.
     fn intermediate_bytes(&self) -> usize {
-        let Passes { buffers, steps, groups, results, .. } = &*self.passes;
+        let PlanSteps { buffers, steps, groups, results, .. } = &*self.passes;
         let local = groups.iter().map(|group| group.local_bytes(num_threads())).max().unwrap_or(0);
         memory::peak(steps, buffers, results).saturating_add(local)
     }
@@ -175,7 +175,7 @@ impl Plan {
     }
 }
 
-impl Named for Passes {
+impl Named for PlanSteps {
     fn name(&self) -> String {
         self.steps.last().map(|step| step.text.to_string()).unwrap_or_default()
     }

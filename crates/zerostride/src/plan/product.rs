@@ -7,11 +7,11 @@ use zerostride_ops::DType;
 use zerostride_shape::{Layout, Shape, Strides, broadcast_shape};
 
 use super::program::{Factor, Source, Work};
-use crate::expr::Operand;
+use crate::expr::MatrixOperand;
 
 /// The step of a product of two values in memory, which `infer` has accepted.
 pub(super) fn plan(dtype: DType, (a_source, a): (Source, &Layout), (b_source, b): (Source, &Layout)) -> Work {
-    let (left, right) = (Operand::new(a.shape(), true), Operand::new(b.shape(), false));
+    let (left, right) = (MatrixOperand::new(a.shape(), true), MatrixOperand::new(b.shape(), false));
     let batch = broadcast_shape(&[left.batch, right.batch]).unwrap_or_default();
     let sizes = ProductSizes { n: left.rows, k: left.columns, m: right.columns };
     let factor = |source, layout: &Layout, left: bool| {

@@ -82,12 +82,12 @@ pub(crate) struct Program {
     #[cfg(feature = "cuda")]
     pub(crate) on_device: Kept,
     /// The instructions and loads so far, to find equal ones; empty once the program is complete.
-    written: Written,
+    written: KnownInstructions,
 }
 
 /// Finds equal instructions and loads while a program is written.
 #[derive(Clone, Debug, Default)]
-struct Written {
+struct KnownInstructions {
     registers: HashMap<(Same, DType), Register>,
     loads: HashMap<Load, usize>,
 }
@@ -162,7 +162,7 @@ impl Program {
 
     /// Drops the tables that were needed to write the program.
     pub(super) fn complete(&mut self) {
-        self.written = Written::default();
+        self.written = KnownInstructions::default();
     }
 
     /// The operations of the table that it runs.

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use zerostride_kernels::LEAF_ELEMENTS;
 
-use super::folded::{Fold, FoldKind, Folded};
+use super::folded::{FoldGroup, FoldKind, Folded};
 use super::liveness::last_reads;
 use super::program::{Buffer, Source, Step, Work};
 use super::together::{AGAIN_BYTES, MOST_STEPS, Together, largest_read, read_again};
@@ -82,7 +82,7 @@ pub(crate) fn groups(
     steps: &[Step],
     buffers: &mut [Buffer],
     results: &[usize],
-    folds: &[Fold],
+    folds: &[FoldGroup],
 ) -> Vec<Group> {
     let last = last_reads(steps, buffers.len(), results);
     let (mut groups, mut start) = (Vec::new(), 0);
@@ -170,7 +170,7 @@ fn begins_another(
 }
 
 /// The group of steps that reduce their rows; `None` where the form of its loops would be beyond limits.
-fn folded(steps: &[Step], fold: &Fold, buffers: &mut [Buffer], last: &[Option<usize>]) -> Option<Group> {
+fn folded(steps: &[Step], fold: &FoldGroup, buffers: &mut [Buffer], last: &[Option<usize>]) -> Option<Group> {
     let own = &steps[fold.steps.clone()];
     let folded = fold.folded(steps, buffers)?;
     let bytes = |buffer: &Buffer| buffer.shape.numel().saturating_mul(buffer.dtype.item_size());
@@ -254,7 +254,8 @@ fn group(
         }
         buffers[buffer].slot = slot;
     }
-    let fold = Fold { steps: range.clone(), rows, kind: FoldKind::Kept, reduces: vec![false; range.len()] };
+    let fold =
+        FoldGroup { steps: range.clone(), rows, kind: FoldKind::Kept, reduces: vec![false; range.len()] };
     let folded = fold.folded(steps, buffers).expect("loops over rows in memory have strides");
     let (block, worth) = (fold.block(BLOCK_BYTES / row), (AGAIN_BYTES / row).clamp(1, rows));
     Some(Group { steps: range, rows, block, worth, local, folded })

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::log::Log;
-use super::scope::{self, Entry, Watcher};
+use super::scope::{self, Registration, Watcher};
 
 /// Records every implicit broadcast that is evaluated on this thread until it is dropped.
 ///
@@ -22,7 +22,7 @@ use super::scope::{self, Entry, Watcher};
 #[derive(Debug)]
 pub struct Audit {
     log: Rc<RefCell<Log>>,
-    _entry: Entry,
+    _entry: Registration,
 }
 
 impl Audit {

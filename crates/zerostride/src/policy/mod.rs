@@ -50,4 +50,4 @@ pub use scope::{Scope, is_on};
 pub use watch::{check, report};
 pub use zerostride_shape::{Class, Classes, UnknownClass};
 
-pub(crate) use watch::{Target, look};
+pub(crate) use watch::{ResultMemory, look};

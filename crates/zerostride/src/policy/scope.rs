@@ -42,14 +42,14 @@ pub fn is_on() -> bool {
 /// A watcher's registration on its thread, which ends when this is dropped. Entries may be dropped in any
 /// order.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct Registration {
     /// `None` on a thread that was ending: what its destructors do is not watched.
     id: Option<u64>,
     /// Bound to its thread.
     _thread: PhantomData<*const ()>,
 }
 
-pub(super) fn add(watcher: Watcher) -> Entry {
+pub(super) fn add(watcher: Watcher) -> Registration {
     let added = THREAD.try_with(|thread| {
         let mut thread = thread.borrow_mut();
         thread.next += 1;
@@ -59,10 +59,10 @@ pub(super) fn add(watcher: Watcher) -> Entry {
     });
     let id = added.ok();
     caller::ask(usize::from(id.is_some()));
-    Entry { id, _thread: PhantomData }
+    Registration { id, _thread: PhantomData }
 }
 
-impl Drop for Entry {
+impl Drop for Registration {
     fn drop(&mut self) {
         // A thread that is ending has dropped its watchers already.
         let removed = THREAD.try_with(|thread| {
@@ -78,7 +78,7 @@ impl Drop for Entry {
 #[derive(Debug)]
 #[must_use = "a scope that is dropped is over"]
 pub struct Scope {
-    _entry: Entry,
+    _entry: Registration,
 }
 
 impl Policy {

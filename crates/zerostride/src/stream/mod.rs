@@ -124,7 +124,7 @@ pub fn eval_all_to(exprs: &[Expr], outputs: &mut [&mut dyn Output], options: Opt
 
 #[track_caller]
 fn judge(exprs: &[Expr]) -> Result<()> {
-    if policy::is_on() { policy::look(exprs, policy::Target::New) } else { Ok(()) }
+    if policy::is_on() { policy::look(exprs, policy::ResultMemory::New) } else { Ok(()) }
 }
 
 /// The run of what was printed.

@@ -17,11 +17,11 @@ const LOOKS: [usize; 2] = [256, 64];
 
 /// The work of all threads: it gets the number of the thread, 0 for the caller, and a function by which the
 /// caller asks other threads to help. It returns once nothing is left to do.
-pub(super) type Work<'a> = dyn Fn(usize, &dyn Fn()) + Sync + 'a;
+pub(super) type CrewWork<'a> = dyn Fn(usize, &dyn Fn()) + Sync + 'a;
 
 /// A piece of work and the threads that do it, on the stack of the caller.
 pub(super) struct Crew {
-    work: *const Work<'static>,
+    work: *const CrewWork<'static>,
     /// The most that may help.
     helpers: usize,
     /// Helpers that have left, and [`ASLEEP`].
@@ -38,7 +38,7 @@ const ASLEEP: usize = 1 << (usize::BITS - 1);
 
 impl Crew {
     /// The calling thread, and so many helpers at the most.
-    pub(super) fn new(work: *const Work<'static>, helpers: usize) -> Crew {
+    pub(super) fn new(work: *const CrewWork<'static>, helpers: usize) -> Crew {
         Crew {
             work,
             helpers,

@@ -23,7 +23,7 @@ use zerostride_shape::ErrorClass;
 use crate::fork::{self, Guarded, Lock, OnceLock};
 use crate::{Error, Result};
 
-pub(crate) use parts::Effort;
+pub(crate) use parts::WorkSize;
 pub use team::{Team, on_team};
 
 /// The most that help the calling thread: as many as a word has bits.

@@ -40,7 +40,7 @@ use std::thread;
 
 use smallvec::SmallVec;
 
-use super::crew::{Crew, Work};
+use super::crew::{Crew, CrewWork};
 use super::helpers::Helpers;
 use super::team;
 use crate::interrupt::{self, Follower};
@@ -48,7 +48,7 @@ use crate::num_threads;
 
 /// How much work there is to divide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effort {
+pub(crate) enum WorkSize {
     /// Done before a sleeping thread would come: it is for helpers that are awake.
     Short,
     /// Worth waking sleeping threads.
@@ -66,7 +66,7 @@ pub(crate) fn for_each<P: Send, S, E: Send>(
     state: impl Fn() -> S + Sync,
     part: impl Fn(&mut S, P) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
-    for_each_of(Effort::Long, parts, state, part)
+    for_each_of(WorkSize::Long, parts, state, part)
 }
 
 /// As [`for_each`], of work that need not be long.
@@ -74,7 +74,7 @@ pub(crate) fn for_each<P: Send, S, E: Send>(
 /// # Errors
 /// The error of the first part that has one; parts behind it may not have run.
 pub(crate) fn for_each_of<P: Send, S, E: Send>(
-    effort: Effort,
+    effort: WorkSize,
     parts: impl ExactSizeIterator<Item = P>,
     state: impl Fn() -> S + Sync,
     part: impl Fn(&mut S, P) -> Result<(), E> + Sync,
@@ -95,7 +95,7 @@ pub(crate) fn for_each_of<P: Send, S, E: Send>(
     let (parts, signal) = (Parts::new(parts, threads), interrupt::signal());
     together(threads, effort, signal.as_deref(), &|number, ask| {
         let _follower = (number > 0).then(|| Follower::new(signal.clone()));
-        let _end = End { end: &parts.end, signal: signal.as_deref() };
+        let _end = CallOff { end: &parts.end, signal: signal.as_deref() };
         let mut own = None;
         loop {
             interrupt::check();
@@ -117,12 +117,12 @@ pub(crate) fn for_each_of<P: Send, S, E: Send>(
 }
 
 /// Calls the work off where it ends by unwinding: no further part is taken, and long ones are left early.
-struct End<'a> {
+struct CallOff<'a> {
     end: &'a AtomicUsize,
     signal: Option<&'a AtomicBool>,
 }
 
-impl Drop for End<'_> {
+impl Drop for CallOff<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.end.store(0, Ordering::Relaxed);
@@ -192,13 +192,13 @@ impl<P, E> Parts<P, E> {
 
 /// Runs `work` on this thread and, at the same time, on up to `threads - 1` of the pool, which are told by
 /// the signal if it is to end while this thread waits for them.
-fn together(threads: usize, effort: Effort, signal: Option<&AtomicBool>, work: &Work<'_>) {
+fn together(threads: usize, effort: WorkSize, signal: Option<&AtomicBool>, work: &CrewWork<'_>) {
     if let Some(team) = team::of_this_thread() {
         return team::together(team, threads, work);
     }
     // SAFETY: only the lifetime of what `work` borrows is forgotten. Helpers use it until `Asking` has waited
     // for the last of them, before this function returns or unwinds.
-    let lasting = unsafe { mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
+    let lasting = unsafe { mem::transmute::<*const CrewWork<'_>, *const CrewWork<'static>>(work) };
     let crew = Crew::new(lasting, threads - 1);
     {
         let asking = Asking { crew: &crew, signal, pool: Helpers::of_this_thread(), asked: Cell::new(0) };
@@ -238,8 +238,8 @@ impl Asking<'_> {
     }
 
     /// Calls sleeping threads, if more may help.
-    fn call(&self, effort: Effort) {
-        if self.missing() > 0 && (effort == Effort::Long || self.pool.is_time_to_call()) {
+    fn call(&self, effort: WorkSize) {
+        if self.missing() > 0 && (effort == WorkSize::Long || self.pool.is_time_to_call()) {
             // SAFETY: as in `ask`.
             let called = unsafe { self.pool.call(self.crew, self.crew.helpers(), self.asked.get()) };
             self.asked.set(self.asked.get() | called);

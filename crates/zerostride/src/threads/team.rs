@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::crew::Work;
+use super::crew::CrewWork;
 use crate::fork::{self, lock};
 use crate::interrupt;
 
@@ -52,7 +52,7 @@ pub(super) fn of_this_thread() -> Option<Team> {
 
 /// Runs `work` on a team. The caller waits for the team as it does for its helpers (`parts.rs`): threads of a
 /// team run parts, and no foreign code.
-pub(super) fn together(team: Team, threads: usize, work: &Work<'_>) {
+pub(super) fn together(team: Team, threads: usize, work: &CrewWork<'_>) {
     let (caller, others, panic) = (fork::this_thread(), AtomicUsize::new(1), Mutex::new(None));
     let run = |number: usize| {
         let work = AssertUnwindSafe(|| match number {

@@ -45,7 +45,7 @@ macro_rules! with_item {
 /// Offsets of elements: of each step of the outer dimensions, each picked element, and each step of the inner
 /// dimensions.
 #[derive(Debug)]
-pub(super) struct Offsets {
+pub(super) struct PickedOffsets {
     /// The first element's offset in the bytes that the tensor reaches, in elements.
     start: isize,
     outer: StridedDims<1>,
@@ -55,20 +55,20 @@ pub(super) struct Offsets {
     run: (usize, isize),
 }
 
-impl Offsets {
+impl PickedOffsets {
     pub(super) fn new(
         start: isize,
         outer: StridedDims<1>,
         picks: Vec<isize>,
         mut inner: StridedDims<1>,
-    ) -> Offsets {
+    ) -> PickedOffsets {
         let (len, [stride]) = inner.take_inner();
-        Offsets { start, outer, picks, inner, run: (len, stride) }
+        PickedOffsets { start, outer, picks, inner, run: (len, stride) }
     }
 
     /// Single elements at these offsets.
-    pub(super) fn of(start: isize, picks: Vec<isize>) -> Offsets {
-        Offsets::new(start, StridedDims::of(&[], &[]), picks, StridedDims::of(&[], &[]))
+    pub(super) fn of(start: isize, picks: Vec<isize>) -> PickedOffsets {
+        PickedOffsets::new(start, StridedDims::of(&[], &[]), picks, StridedDims::of(&[], &[]))
     }
 
     /// Elements for each pick of each outer step.
@@ -174,8 +174,12 @@ mod tests {
 
     #[test]
     fn any_rows_are_copied_alike() {
-        let offsets =
-            Offsets::new(1, StridedDims::of(&[2], &[20]), vec![6, 0, 3], StridedDims::of(&[2, 2], &[9, 2]));
+        let offsets = PickedOffsets::new(
+            1,
+            StridedDims::of(&[2], &[20]),
+            vec![6, 0, 3],
+            StridedDims::of(&[2, 2], &[9, 2]),
+        );
         let from: Vec<u8> = (0..60).collect();
         let mut all = vec![0; 24];
         offsets.load(1, &from, &mut all).unwrap();

@@ -4,7 +4,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, Complex32, Complex64, DType, Element};
 use zerostride_shape::Shape;
 
-use super::join::Parts;
+use super::join::JoinedParts;
 use super::{Results, access, named_dim};
 use crate::interrupt::{self, STRIDE};
 use crate::threads::parts;
@@ -262,7 +262,7 @@ impl Results {
             return Ok(Results::like(tensor));
         }
         let parts: Vec<&Tensor> = before.into_iter().chain([tensor]).chain(after).collect();
-        let all = Parts::cat(&parts, dim as isize)?.results()?;
+        let all = JoinedParts::cat(&parts, dim as isize)?.results()?;
         let mut sizes = all.shape().to_vec();
         sizes[dim] = sizes[dim].saturating_sub(n);
         Ok(Results::one(Shape::new(&sizes)?, all.dtype()))

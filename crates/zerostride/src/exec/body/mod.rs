@@ -13,7 +13,7 @@ mod reduce;
 
 pub(crate) use fold::Folding;
 pub(in crate::exec) use load_kind::LoadKind;
-pub(in crate::exec) use machine::{Machine, Results};
+pub(in crate::exec) use machine::{Machine, ResultTile};
 pub(in crate::exec) use matmul::run as multiply;
 pub(in crate::exec) use native::is_worth_printing;
 pub(in crate::exec) use program::Compiled;

@@ -11,12 +11,12 @@ use zerostride_shape::Shape;
 
 use super::fold;
 use super::load_kind::LoadKind;
-use super::machine::{Results, Taken, Tiles};
+use super::machine::{ResultTile, Taken, Tiles};
 use super::native::{End, is_worth_printing};
 use super::program::Compiled;
 use crate::exec::cache;
 use crate::exec::elements::{
-    ElementSlice, Input, LineOrder, Output, StridedElements, StridedRange, Window, Written,
+    ElementSlice, LineOrder, ReduceInput, StepOutput, StridedElements, StridedRange, Window, Written,
 };
 use crate::fork::OnceLock;
 use crate::memory::Block;
@@ -70,10 +70,10 @@ struct ReduceLoop {
 }
 
 /// What one thread works with: tiles for elements that are not read in place, and one for results.
-type FoldWorker<'p> = (Option<Tiles<'p>>, Box<dyn Fold>, Results<'p>);
+type FoldWorker<'p> = (Option<Tiles<'p>>, Box<dyn Fold>, ResultTile<'p>);
 
 /// The reduction of a window's elements.
-struct Reduction<'a, 'p> {
+struct WindowReduction<'a, 'p> {
     reducer: Reducer,
     prepared: &'p PreparedReduce,
     walk: &'p ReduceWalk,
@@ -84,7 +84,7 @@ struct Reduction<'a, 'p> {
     form: FoldForm,
     /// Results of a block.
     columns: usize,
-    inputs: &'a [Input<'a>],
+    inputs: &'a [ReduceInput<'a>],
     slices: &'a [Option<ElementSlice<'a>>],
     /// Bytes of what a fold yields.
     item: usize,
@@ -155,9 +155,9 @@ pub(in crate::exec) fn run<'a>(
     let inputs = loads.map(|(index, (load, (first, strides)))| {
         let layout = (&walk.sizes[..], &strides[..], load.offset + first + window.moved(index));
         let elements = StridedElements::read(read(load.source), load.dtype.item_size(), layout, &out);
-        Input::new(elements.expect("a reduction writes into memory of its own"), walk.kept)
+        ReduceInput::new(elements.expect("a reduction writes into memory of its own"), walk.kept)
     });
-    let inputs: SmallVec<[Input<'_>; 4]> = inputs.collect();
+    let inputs: SmallVec<[ReduceInput<'_>; 4]> = inputs.collect();
     if let Some(pairs) = pairs {
         return pairs.run(&inputs, prepared.finish.as_ref(), out);
     }
@@ -171,7 +171,7 @@ pub(in crate::exec) fn run<'a>(
     let item = prepared.finish.as_ref().map_or(dtype.item_size(), |finish| finish.loads[0].1);
     let (inputs, slices, Grid { results, count, .. }) = (&inputs[..], &slices[..], walk.grid);
     let (across, empty) = (across.as_ref(), empty.as_deref());
-    let reduction = Reduction {
+    let reduction = WindowReduction {
         reducer,
         prepared,
         walk,
@@ -210,11 +210,11 @@ impl ReduceLoops {
     }
 }
 
-impl<'p> Reduction<'_, 'p> {
+impl<'p> WindowReduction<'_, 'p> {
     fn worker(&self, fold: Option<Box<dyn Fold>>) -> FoldWorker<'p> {
         let (columns, finish) = (self.columns, self.prepared.finish.as_ref());
         let fold = fold.unwrap_or_else(|| self.reducer.start(columns));
-        (self.tiles(), fold, Results::new(finish, columns, self.item))
+        (self.tiles(), fold, ResultTile::new(finish, columns, self.item))
     }
 
     /// Tiles for elements that are not read in place.
@@ -224,7 +224,7 @@ impl<'p> Reduction<'_, 'p> {
         self.direct.is_none().then(|| Tiles::new(self.compiled, elements, self.walk.is_load))
     }
 
-    fn part(&self, worker: &mut FoldWorker<'p>, mut out: Output<'_>) -> Result<()> {
+    fn part(&self, worker: &mut FoldWorker<'p>, mut out: StepOutput<'_>) -> Result<()> {
         let Range { start, end } = out.columns();
         let inner = self.walk.grid.inner;
         let (tiles, fold, results) = worker;

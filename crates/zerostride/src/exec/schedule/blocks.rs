@@ -12,7 +12,7 @@ use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer, lane_rows};
 use zerostride_ops::DType;
 
 use super::work::{Slots, allocate, block, run_work};
-use crate::exec::body::{Compiled, LoadKind, Results};
+use crate::exec::body::{Compiled, LoadKind, ResultTile};
 use crate::exec::elements::{KeptFold, Scratch, Window, Written};
 use crate::memory::{Access, Block, Fresh};
 use crate::plan::{FoldForm, FoldKind, FoldedStep, Group, Plan, Source, Step, Work};
@@ -104,7 +104,7 @@ fn store(fold: &mut dyn Fold, step: &Step, made: &FoldedStep, dtype: DType, bloc
     let finish =
         finish.as_deref().map(|finish| finish.kept.get(|| Compiled::new(finish, &[LoadKind::Vector], false)));
     let (count, item) = (shape.numel(), dtype.item_size());
-    let mut results = Results::new(finish, count, finish.map_or(item, |finish| finish.loads[0].1));
+    let mut results = ResultTile::new(finish, count, finish.map_or(item, |finish| finish.loads[0].1));
     let finished = results.finished(count, |results| fold.finish(results))?;
     let (sizes, strides) = if shape.ndim() == 0 { (&[1][..], &[1][..]) } else { (&shape[..], &strides[..]) };
     Written::new(block, item, (sizes, strides, 0)).output().store(0..count, finished);

@@ -58,10 +58,12 @@ fn run_step(
             let factor = |source| elements(source).expect("a factor is computed before its product");
             body::multiply(&step.work, factor(a.source), factor(b.source), fresh.bytes_mut());
         }
-        work => match inline::Step::of(work).and_then(|inline| inline.run(elements, fresh.bytes_mut())) {
-            Some(done) => done?,
-            None => run_whole(plan, step, memory, slots, fresh.block_mut())?,
-        },
+        work => {
+            match inline::StepInCache::of(work).and_then(|inline| inline.run(elements, fresh.bytes_mut())) {
+                Some(done) => done?,
+                None => run_whole(plan, step, memory, slots, fresh.block_mut())?,
+            }
+        }
     }
     slots[buffer.slot] = Some(fresh);
     Ok(())

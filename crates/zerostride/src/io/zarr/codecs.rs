@@ -8,7 +8,7 @@ use super::delta::Delta;
 use super::metadata::Extension;
 use super::unpack::{room, too_long, unlz4, unpack, unzlib, unzstd};
 use crate::io::elements::{ElementWalk, Encoding};
-use crate::io::entry::Kind;
+use crate::io::entry::EntryDtype;
 use crate::io::npy;
 
 /// The size of a checksum in bytes.
@@ -247,7 +247,7 @@ fn transposed(codec: &Extension, order: Option<Vec<usize>>, ndim: usize) -> Resu
 /// The codec `delta`, whose dtypes are NumPy's.
 fn delta(codec: &Extension) -> Result<Delta, String> {
     let known = |text: &str| match npy::kind_of(text) {
-        Kind::Known(encoding)
+        EntryDtype::Known(encoding)
             if matches!(encoding.dtype.category(), Category::Int | Category::Float)
                 && encoding.dtype != DType::BF16 =>
         {

@@ -91,12 +91,12 @@ impl Files for Folder {
 pub(in crate::io) struct NewFolder {
     temporary: tempfile::TempDir,
     unfinished: Unfinished,
-    target: Target,
+    target: TargetFolder,
 }
 
 /// The folder that a store will be.
 #[derive(Debug)]
-pub(in crate::io) struct Target {
+pub(in crate::io) struct TargetFolder {
     /// The path with symbolic links resolved.
     pub(in crate::io) path: PathBuf,
     /// Whether the store exists already.
@@ -121,17 +121,17 @@ impl NewFolder {
     }
 
     /// Finds the folder that the store will be; an error if it cannot be created.
-    pub(in crate::io) fn find(path: &Path, replaces: bool) -> Result<Target, Problem> {
+    pub(in crate::io) fn find(path: &Path, replaces: bool) -> Result<TargetFolder, Problem> {
         let following = |source| Problem::Io { action: "follow the link", source };
         if look(path)?.is_none() {
-            return Ok(Target { path: path.to_owned(), replaces: false });
+            return Ok(TargetFolder { path: path.to_owned(), replaces: false });
         }
         let path = fs::canonicalize(path).map_err(following)?;
         if !replaces {
             return Err(Problem::Exists);
         }
         check_array(&path)?;
-        Ok(Target { path, replaces: true })
+        Ok(TargetFolder { path, replaces: true })
     }
 }
 
@@ -199,7 +199,7 @@ impl NewFiles for NewFolder {
     }
 
     fn commit(self: Box<Self>) -> io::Result<()> {
-        let NewFolder { temporary, unfinished, target: Target { path: target, replaces } } = *self;
+        let NewFolder { temporary, unfinished, target: TargetFolder { path: target, replaces } } = *self;
         if replaces {
             // The old store then has the temporary name, and is removed with it.
             unfinished.finish(|| exchange(temporary.path(), &target))?;

@@ -22,8 +22,8 @@ mod writer;
 pub(super) use chunked::Chunked;
 pub use files::{Files, NewFiles};
 pub(super) use files::{Folder, NewFolder};
-pub(super) use node::{Node, nodes};
-pub(super) use writer::Writer;
+pub(super) use node::{StoreArray, nodes};
+pub(super) use writer::StoreWriter;
 
 use crate::error::file::Problem;
 

@@ -20,7 +20,7 @@ const MAX_NODES: usize = 10_000;
 
 /// An array in a store.
 #[derive(Debug)]
-pub(in crate::io) struct Node {
+pub(in crate::io) struct StoreArray {
     /// The prefix of its keys: empty, or its path and a slash.
     pub(super) prefix: String,
     pub(super) metadata: Metadata,
@@ -31,13 +31,13 @@ pub(in crate::io) struct Node {
 
 /// The fields that all nodes of version 3 have.
 #[derive(Deserialize)]
-struct Header {
+struct NodeFields {
     zarr_format: serde_json::Value,
     node_type: String,
 }
 
 /// The arrays of a store, in the order of their paths.
-pub(in crate::io) fn nodes(file: &str, files: &dyn Files) -> Result<Vec<(Entry, Node)>, FileError> {
+pub(in crate::io) fn nodes(file: &str, files: &dyn Files) -> Result<Vec<(Entry, StoreArray)>, FileError> {
     let mut found = Vec::new();
     let mut left = MAX_NODES;
     visit(files, String::new(), 0, &mut left, &mut found)
@@ -50,7 +50,7 @@ fn visit(
     prefix: String,
     depth: usize,
     left: &mut usize,
-    found: &mut Vec<(Entry, Node)>,
+    found: &mut Vec<(Entry, StoreArray)>,
 ) -> Result<(), Problem> {
     *left = left
         .checked_sub(1)
@@ -78,7 +78,7 @@ fn visit(
             let name = prefix.strip_suffix('/').map(str::to_owned);
             let sizes = metadata.shape.iter().map(|&size| usize::try_from(size).unwrap_or(usize::MAX));
             let entry = Entry::in_chunks(name, metadata.kind.clone(), &sizes.collect::<Vec<_>>())?;
-            found.push((entry, Node { prefix, metadata, key, checksum: crc32fast::hash(&text) }));
+            found.push((entry, StoreArray { prefix, metadata, key, checksum: crc32fast::hash(&text) }));
             Ok(())
         }
         None if depth < MAX_DEPTH => {
@@ -93,7 +93,7 @@ fn visit(
 
 /// Whether a `zarr.json` is that of an array, and not of a group.
 fn is_array(text: &[u8]) -> Result<bool, String> {
-    let header: Header = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let header: NodeFields = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     if header.zarr_format != 3 {
         return Err(format!("version {} is not read; in a `{METADATA}` version 3 is", header.zarr_format));
     }

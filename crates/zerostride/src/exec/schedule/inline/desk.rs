@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use super::gather::{GATHERED_ELEMENTS, Tile};
-use super::value::AsValue;
+use super::ready_operand::AsReadyOperand;
 use crate::Tensor;
 use crate::memory::{Hazards, Reading};
 
@@ -21,7 +21,7 @@ struct Desk {
 /// writing one of them, or a tensor has been written to since it was captured.
 #[inline(always)]
 pub(super) fn reading<const N: usize, R>(
-    values: &[impl AsValue; N],
+    values: &[impl AsReadyOperand; N],
     work: impl FnOnce([&[u8]; N], &mut [Tile]) -> Option<R>,
 ) -> Option<R> {
     thread_local! {

@@ -13,20 +13,20 @@ mod loops;
 mod node;
 mod nodes;
 mod operation;
+mod ready_operand;
 mod reduce;
 mod row;
 mod share;
 mod step;
 #[cfg(test)]
 mod tests;
-mod value;
 
 pub(crate) use copy::write as copy_into;
 use node::{compute, is_single, map, operand_of};
 pub(crate) use operation::{apply, apply_into};
-pub(super) use step::Step;
+pub(crate) use ready_operand::ReadyOperand;
+pub(super) use step::StepInCache;
 pub(crate) use step::run_plan;
-pub(crate) use value::Value;
 
 use crate::Tensor;
 use crate::expr::{Expr, Kind};
@@ -35,7 +35,7 @@ use crate::expr::{Expr, Kind};
 /// reduction of a tensor, or a tensor, which is copied.
 pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
     match &expr.node().kind {
-        Kind::Leaf { tensor, .. } => copy::evaluate(Value::of(expr), tensor.dtype()),
+        Kind::Leaf { tensor, .. } => copy::evaluate(ReadyOperand::of(expr), tensor.dtype()),
         Kind::Map { .. } | Kind::Reduce { .. } if is_single(expr) => compute(expr, operand_of(expr)),
         _ => nodes::evaluate(expr),
     }

@@ -4,24 +4,29 @@
 use zerostride_ops::Inferred;
 
 use super::operation::operation;
+use super::ready_operand::ReadyOperand;
 use super::row::Row;
-use super::value::Value;
 use super::{copy, reduce};
 use crate::Tensor;
 use crate::expr::{Expr, Kind};
 
 /// Whether none of an expression's operands has to be computed first.
 pub(super) fn is_single(expr: &Expr) -> bool {
-    !expr.node().kind.operands().iter().any(|operand| matches!(Value::of(operand), Value::Other))
+    !expr
+        .node()
+        .kind
+        .operands()
+        .iter()
+        .any(|operand| matches!(ReadyOperand::of(operand), ReadyOperand::Other))
 }
 
 /// The operands of an expression.
-pub(super) fn operand_of<'a>(expr: &'a Expr) -> impl Fn(usize) -> Value<'a> {
-    move |operand| Value::of(&expr.node().kind.operands()[operand])
+pub(super) fn operand_of<'a>(expr: &'a Expr) -> impl Fn(usize) -> ReadyOperand<'a> {
+    move |operand| ReadyOperand::of(&expr.node().kind.operands()[operand])
 }
 
 /// The value of an expression, given those of its operands.
-pub(super) fn compute<'v>(expr: &Expr, value: impl Fn(usize) -> Value<'v>) -> Option<Tensor> {
+pub(super) fn compute<'v>(expr: &Expr, value: impl Fn(usize) -> ReadyOperand<'v>) -> Option<Tensor> {
     match &expr.node().kind {
         Kind::Map { .. } => map(expr, value, None)?,
         Kind::Cast { dtype, .. } => copy::evaluate(value(0), *dtype),
@@ -38,7 +43,7 @@ pub(super) fn compute<'v>(expr: &Expr, value: impl Fn(usize) -> Value<'v>) -> Op
 /// nothing has been done.
 pub(super) fn map<'v>(
     expr: &Expr,
-    value: impl Fn(usize) -> Value<'v>,
+    value: impl Fn(usize) -> ReadyOperand<'v>,
     target: Option<&Tensor>,
 ) -> Option<Option<Tensor>> {
     let Kind::Map { op, operands, compute } = &expr.node().kind else { return None };

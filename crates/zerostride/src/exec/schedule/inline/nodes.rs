@@ -13,8 +13,8 @@ use zerostride_ops::Inferred;
 use super::desk::{overwrite, reading};
 use super::gather::GATHERED_ELEMENTS;
 use super::node::compute;
+use super::ready_operand::ReadyOperand;
 use super::row;
-use super::value::Value;
 use crate::Tensor;
 use crate::exec::schedule::size::Size;
 use crate::expr::{Expr, Kind};
@@ -153,8 +153,8 @@ impl<'a> NodeOrder<'a> {
             let value = |operand: usize| {
                 let operand = &expr.node().kind.operands()[operand];
                 match self.index(operand).and_then(|index| tensors[index].as_ref()) {
-                    Some(tensor) => Value::Tensor(tensor, None),
-                    None => Value::of(operand),
+                    Some(tensor) => ReadyOperand::Tensor(tensor, None),
+                    None => ReadyOperand::of(operand),
                 }
             };
             let result = match expr.node().kind {

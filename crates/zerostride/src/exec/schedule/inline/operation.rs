@@ -11,9 +11,9 @@ use super::desk::{overwrite, reading};
 use super::direct::Direct;
 use super::gather::{GATHERED_ELEMENTS, Tile, bytes, elements, in_order};
 use super::loops::Loops;
+use super::ready_operand::{AsReadyOperand, ReadyOperand};
 use super::row::Row;
 use super::step;
-use super::value::{AsValue, Value};
 use crate::Tensor;
 use crate::exec::body::Compiled;
 use crate::exec::elements::ElementSlice;
@@ -23,20 +23,24 @@ use crate::plan::Cost;
 
 /// The operation's result.
 #[inline(always)]
-pub(crate) fn apply<const N: usize>(op: Op, values: &[impl AsValue; N]) -> Option<Tensor> {
+pub(crate) fn apply<const N: usize>(op: Op, values: &[impl AsReadyOperand; N]) -> Option<Tensor> {
     operation(|| Row::of(op, values), values, None)?
 }
 
 /// Writes the operation's result to a tensor, perhaps the first operand, whose version counts it; `None` if
 /// nothing has been done.
 #[inline]
-pub(crate) fn apply_into<const N: usize>(op: Op, values: &[impl AsValue; N], target: &Tensor) -> Option<()> {
+pub(crate) fn apply_into<const N: usize>(
+    op: Op,
+    values: &[impl AsReadyOperand; N],
+    target: &Tensor,
+) -> Option<()> {
     operation(|| Row::of(op, values), values, Some(target)).map(drop)
 }
 
 /// The result of an operation, unless it has been written to a target; `None` if nothing has been done.
 #[inline(always)]
-pub(super) fn operation<V: AsValue, const N: usize>(
+pub(super) fn operation<V: AsReadyOperand, const N: usize>(
     row: impl FnOnce() -> Option<&'static Row>,
     values: &[V; N],
     target: Option<&Tensor>,
@@ -75,7 +79,7 @@ struct Operation<'v, V, const N: usize> {
     loops: &'v Loops<N>,
 }
 
-impl<V: AsValue, const N: usize> Operation<'_, V, N> {
+impl<V: AsReadyOperand, const N: usize> Operation<'_, V, N> {
     /// Writes the result to a target of its shape and dtype, whose elements are contiguous, and which may be
     /// the first operand.
     fn write(&self, target: &Tensor) -> Option<()> {
@@ -116,7 +120,7 @@ impl<V: AsValue, const N: usize> Operation<'_, V, N> {
         }
         let mut writing = target.storage().try_write()?;
         // Another operand of the same storage cannot be read now.
-        let mut others = [Value::Other; N];
+        let mut others = [ReadyOperand::Other; N];
         for (other, value) in others.iter_mut().zip(values).skip(usize::from(over)) {
             *other = value.value();
         }
