@@ -20,7 +20,7 @@ pub enum Argument {
 
 /// How an operand is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Step {
+pub enum OperandForm {
     /// It is a number.
     Number,
     /// Its elements along the innermost dimension have any distance.

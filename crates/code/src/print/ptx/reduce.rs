@@ -21,7 +21,7 @@ const THREADS_OF_LEAF: u32 = 16;
 
 /// What is accumulated.
 #[derive(Clone, Copy, Debug)]
-pub struct Reduction<'a> {
+pub struct ReductionCodes<'a> {
     /// From an element of each operand, and then the accumulators, to the accumulators with that element.
     pub step: &'a Code,
     /// From accumulators, and then those to the right of them, to the accumulators of both.
@@ -32,7 +32,7 @@ pub struct Reduction<'a> {
     pub empty: &'a [u64],
 }
 
-impl Reduction<'_> {
+impl ReductionCodes<'_> {
     /// The types of the accumulators, which are the same for all codes.
     fn accumulators(&self) -> Result<Vec<Type>, Unprintable> {
         let count = self.empty.len();
@@ -113,7 +113,7 @@ impl LeavesLoop {
     /// # Errors
     /// If its lanes are no power of two up to the threads of a block, it has not the operands of the step, or
     /// too many elements.
-    pub fn form(&self, reduction: &Reduction<'_>) -> Result<LeavesForm, Unprintable> {
+    pub fn form(&self, reduction: &ReductionCodes<'_>) -> Result<LeavesForm, Unprintable> {
         let (kept, reduced) = (self.kept.len(), self.reduced.len());
         let has_strides = |operand: &Argument| match operand {
             Argument::Number(_) => true,
@@ -219,7 +219,7 @@ impl LevelLoop {
 /// # Errors
 /// If the codes of the reduction do not belong together, the form has not its operands, or the kernel needs
 /// more arguments or shared memory than a GPU has for it.
-pub fn leaves(reduction: &Reduction<'_>, form: &LeavesForm) -> Result<Kernel, Unprintable> {
+pub fn leaves(reduction: &ReductionCodes<'_>, form: &LeavesForm) -> Result<Kernel, Unprintable> {
     let types = reduction.accumulators()?;
     let inputs = &reduction.step.inputs()[..reduction.step.inputs().len() - types.len()];
     if inputs.len() != form.are_numbers.len() {
@@ -332,7 +332,7 @@ pub fn leaves(reduction: &Reduction<'_>, form: &LeavesForm) -> Result<Kernel, Un
 ///
 /// # Errors
 /// As for [`leaves`].
-pub fn level(reduction: &Reduction<'_>) -> Result<Kernel, Unprintable> {
+pub fn level(reduction: &ReductionCodes<'_>) -> Result<Kernel, Unprintable> {
     let types = reduction.accumulators()?;
     let mut kernel = Writer::default();
     let writer = &mut kernel;
@@ -461,7 +461,7 @@ fn element_address(writer: &mut Writer, ty: Type, first: Register, number: Regis
 /// Stores accumulators, or what the reduction makes of them, where a predicate holds.
 fn end_with(
     writer: &mut Writer,
-    reduction: &Reduction<'_>,
+    reduction: &ReductionCodes<'_>,
     types: &[Type],
     held: &[Register],
     place: Register,

@@ -13,7 +13,7 @@ use std::sync::{Arc, MutexGuard};
 
 use zerostride_code::print::Unprintable;
 use zerostride_code::print::ptx::{
-    self, Argument, LeavesForm, LeavesLoop, LevelLoop, MapForm, MapLoop, Reduction, THREADS,
+    self, Argument, LeavesForm, LeavesLoop, LevelLoop, MapForm, MapLoop, ReductionCodes, THREADS,
 };
 use zerostride_code::{Code, Type};
 use zerostride_cuda::{Gpu, Kernel, Memory};
@@ -134,9 +134,9 @@ fn result_types(code: &Code) -> impl Iterator<Item = Type> {
 }
 
 /// The reduction as it is printed: what it ends with is stored, or its accumulators are.
-fn printed(reduced: &Reduced, ends: bool) -> Reduction<'_> {
+fn printed(reduced: &Reduced, ends: bool) -> ReductionCodes<'_> {
     let ending = ends.then_some(&reduced.ending);
-    Reduction { step: &reduced.step, merge: &reduced.merge, ending, empty: &reduced.empty }
+    ReductionCodes { step: &reduced.step, merge: &reduced.merge, ending, empty: &reduced.empty }
 }
 
 /// A device that only this thread gives work to.
