@@ -7,15 +7,11 @@ use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::dots::{multiply_lines, multiply_two};
 use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement, FactorLines, Real};
-use super::matrix::{Matrix, ProductSizes, parts};
+use super::matrix::{BLOCK_ROW_BYTES, BLOCK_ROWS, Matrix, ProductSizes, parts};
 use super::scratch::ProductScratch;
 use super::tile::{TILE_ROWS, TILE_SUMS, TileColumns, TileRows, most_rows, multiply, registers};
 use crate::isa::{LaneTask, RegisterFloat, prefetch};
 use crate::lane::{Element, Lane};
-
-/// Rows of a packed block of the left factor, and bytes of a row of a packed block of the right one.
-const BLOCK_ROWS: usize = 128;
-const BLOCK_ROW_BYTES: usize = 2048;
 
 /// Elements of a block up to which a contiguous one is read in place.
 const IN_PLACE_ELEMENTS: usize = 4096;

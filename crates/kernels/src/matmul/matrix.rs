@@ -5,6 +5,10 @@ use std::ops::Range;
 
 use bytemuck::{Pod, cast_slice};
 
+/// Rows of a packed block of the left factor, and bytes of a row of a packed block of the right one.
+pub(super) const BLOCK_ROWS: usize = 128;
+pub(super) const BLOCK_ROW_BYTES: usize = 2048;
+
 /// A matrix in a slice of stored elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a> {

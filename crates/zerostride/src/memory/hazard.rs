@@ -23,7 +23,7 @@ use crate::fork::{survivor, this_thread};
 const MOST_STORAGES: usize = 4;
 
 /// Threads that may have slots at the same time; further threads use other claims.
-const MOST_THREADS: usize = 256;
+const MOST_SLOTS: usize = 256;
 
 /// One thread's slots, in a cache line of their own.
 #[derive(Debug)]
@@ -53,13 +53,13 @@ impl ThreadSlots {
     }
 }
 
-static SLOTS: [ThreadSlots; MOST_THREADS] = [const { ThreadSlots::free() }; MOST_THREADS];
+static SLOTS: [ThreadSlots; MOST_SLOTS] = [const { ThreadSlots::free() }; MOST_SLOTS];
 
 /// The number of slots that have ever been taken, from the first on.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
 /// How often a writer looks before it lets other threads run.
-const LOOKS: usize = 64;
+const HAZARD_LOOKS: usize = 64;
 
 /// A thread's own slots, if there were any left.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ pub(super) fn wait(address: usize) {
     let mut looks = 0;
     while is_noted(address) {
         looks += 1;
-        if looks < LOOKS { std::hint::spin_loop() } else { thread::yield_now() }
+        if looks < HAZARD_LOOKS { std::hint::spin_loop() } else { thread::yield_now() }
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn threads_have_slots_of_their_own_and_leave_them_to_others() {
-        let own: Vec<Hazards> = std::iter::repeat_with(Hazards::new).take(2 * MOST_THREADS).collect();
+        let own: Vec<Hazards> = std::iter::repeat_with(Hazards::new).take(2 * MOST_SLOTS).collect();
         let mut places: Vec<*const ThreadSlots> =
             own.iter().filter_map(|hazards| hazards.0).map(std::ptr::from_ref).collect();
         places.sort_unstable();

@@ -22,7 +22,7 @@ const MOST_PLANS: usize = 64;
 
 /// Expressions of more nodes are planned each time: their evaluation costs far more than the plan, and the
 /// memory of the cache stays bounded.
-const MOST_NODES: usize = 64;
+const MOST_CACHED_NODES: usize = 64;
 
 /// Most recently used first.
 static PLANS: Lock<Vec<KeptPlan>> = Lock::new(Guarded::Plans, Vec::new());
@@ -79,7 +79,7 @@ impl<'a> Structure<'a> {
             self.words.extend([AGAIN, number as u64]);
             return Some(());
         }
-        if self.nodes.len() == MOST_NODES {
+        if self.nodes.len() == MOST_CACHED_NODES {
             return None;
         }
         self.nodes.push(expr.id());
@@ -256,7 +256,7 @@ mod tests {
             assert!((&x + number as f64).exp().plan().is_ok());
         }
         assert!(PLANS.lock().len() <= MOST_PLANS);
-        let long = (0..MOST_NODES).fold(Expr::from(&x), |sum, _| sum.exp());
+        let long = (0..MOST_CACHED_NODES).fold(Expr::from(&x), |sum, _| sum.exp());
         let [one, other] = [long.plan().unwrap(), long.plan().unwrap()];
         assert!(!Arc::ptr_eq(&one.passes, &other.passes));
     }

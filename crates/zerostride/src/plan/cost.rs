@@ -22,7 +22,7 @@ const MOST_SHORT_PARTS: usize = 16;
 
 /// Nanoseconds of a part of longer work, and the most parts.
 const LONG_PART_NANOS: usize = 20_000;
-const MOST_PARTS: usize = 64;
+const MOST_LONG_PARTS: usize = 64;
 
 /// Nanoseconds from which on sleeping threads wake in time to help.
 const LONG_NANOS: usize = 60_000;
@@ -99,7 +99,7 @@ impl Cost {
             return self.elements.clamp(1, GRAIN_ELEMENTS);
         }
         let parts = (self.nanos / LONG_PART_NANOS)
-            .clamp(MOST_SHORT_PARTS, MOST_PARTS)
+            .clamp(MOST_SHORT_PARTS, MOST_LONG_PARTS)
             .min(self.nanos.div_ceil(PART_NANOS));
         1 << (self.elements / parts).clamp(1, GRAIN_ELEMENTS).ilog2()
     }

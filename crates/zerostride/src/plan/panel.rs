@@ -9,6 +9,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use smallvec::SmallVec;
+use zerostride_kernels::CACHE_LINE_BYTES;
 use zerostride_shape::Shape;
 
 use super::program::TILE_ELEMENTS;
@@ -56,9 +57,6 @@ const CONTIGUOUS_READ_BYTES: usize = 1 << 10;
 
 /// Rows have a multiple of this many elements where possible, so that registers are full.
 const ROW_MULTIPLE_ELEMENTS: usize = 128;
-
-/// Bytes of a cache line.
-const CACHE_LINE_BYTES: usize = 64;
 
 /// The layout of a row of a panel in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::rules::Policy;
 use crate::caller;
 use crate::fork::{Guarded, Lock};
 
-static PROCESS: Lock<Policy> = Lock::new(Guarded::Policy, Policy::new());
+static PROCESS_POLICY: Lock<Policy> = Lock::new(Guarded::Policy, Policy::new());
 
 thread_local! {
     static THREAD: RefCell<Thread> = const { RefCell::new(Thread::new()) };
@@ -89,7 +89,7 @@ impl Policy {
 
     /// Puts the policy in force in the whole process, instead of the one that was; [`Policy::new`] ends it.
     pub fn install(self) {
-        let mut process = PROCESS.lock();
+        let mut process = PROCESS_POLICY.lock();
         let speaks = |policy: Policy| usize::from(policy != Policy::new());
         caller::ask(speaks(self));
         caller::unask(speaks(*process));
@@ -111,7 +111,7 @@ pub(super) fn policy() -> Policy {
         });
         policies.fold(Policy::new(), |outer, inner| inner.or(outer))
     });
-    scoped.or(*PROCESS.lock())
+    scoped.or(*PROCESS_POLICY.lock())
 }
 
 /// The logs of all audits that run here.

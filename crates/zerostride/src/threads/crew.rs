@@ -13,7 +13,7 @@ use crate::{fork, interrupt};
 /// How often the caller checks whether its helpers are done before it sleeps: first after a pause instruction
 /// each, then after a yield to other threads each. A part takes some microseconds, often less than falling
 /// asleep.
-const LOOKS: [usize; 2] = [256, 64];
+const CREW_LOOKS: [usize; 2] = [256, 64];
 
 /// The work of all threads: it gets the number of the thread, 0 for the caller, and a function by which the
 /// caller asks other threads to help. It returns once nothing is left to do.
@@ -87,7 +87,7 @@ impl Crew {
         if self.process != fork::process() {
             return;
         }
-        let [pauses, turns] = LOOKS;
+        let [pauses, turns] = CREW_LOOKS;
         for look in 0..pauses + turns {
             if self.left.load(Ordering::Acquire) == helpers {
                 return;

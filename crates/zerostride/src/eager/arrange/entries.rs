@@ -6,7 +6,7 @@ use crate::threads::parts;
 use crate::{Error, Result, num_threads};
 
 /// The fewest entries of a thread's share.
-pub(super) const GRAIN_ELEMENTS: usize = 1 << 14;
+pub(super) const SHARE_ENTRIES: usize = 1 << 14;
 
 /// Bits of a digit, and how many digits there are.
 const DIGIT_BITS: usize = 8;
@@ -56,7 +56,7 @@ impl SortEntry for u128 {
 /// scratch of the same length.
 pub(super) fn sort<E: SortEntry>(entries: &mut [E], other: &mut [E]) -> Result<()> {
     let len = entries.len();
-    let parts = num_threads().next_power_of_two().min((len / GRAIN_ELEMENTS).next_power_of_two());
+    let parts = num_threads().next_power_of_two().min((len / SHARE_ENTRIES).next_power_of_two());
     if parts < 2 {
         sort_alone(entries, other);
         return Ok(());
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn threads_merge_what_they_have_sorted() {
-        for len in [0, 1, 5, 8 * GRAIN_ELEMENTS - 3, 5 * GRAIN_ELEMENTS + 1] {
+        for len in [0, 1, 5, 8 * SHARE_ENTRIES - 3, 5 * SHARE_ENTRIES + 1] {
             let entries = entries::<u64>(len, 0x3ff);
             let mut sorted = entries.clone();
             sorted.sort_unstable();

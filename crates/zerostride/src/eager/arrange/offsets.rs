@@ -11,7 +11,7 @@ use crate::interrupt::{self, STRIDE};
 use crate::threads::parts;
 
 /// Elements that a thread copies at least.
-const GRAIN_ELEMENTS: usize = 1 << 15;
+const SHARE_COPIED_ELEMENTS: usize = 1 << 15;
 
 /// Evaluates `$body` with `$n` standing for the bytes of an element.
 macro_rules! with_item {
@@ -141,7 +141,7 @@ impl PickedOffsets {
         if row == 0 {
             return Ok(());
         }
-        let rows = GRAIN_ELEMENTS.div_ceil(row).max(self.rows().div_ceil(256));
+        let rows = SHARE_COPIED_ELEMENTS.div_ceil(row).max(self.rows().div_ceil(256));
         with_item!(item, N => {
             let from: &[[u8; N]] = cast_slice(from);
             let parts = cast_slice_mut::<u8, [u8; N]>(to).chunks_mut(rows.saturating_mul(row)).enumerate();

@@ -11,7 +11,7 @@ use crate::threads::parts;
 use crate::{Error, Result, Tensor, cat};
 
 /// The fewest elements of a thread's share.
-const GRAIN_ELEMENTS: usize = 1 << 14;
+const SHARE_SCANNED_ELEMENTS: usize = 1 << 14;
 
 /// A dtype whose cumulative sums and products are accumulated in `Wide`: as in PyTorch a wider one, but for
 /// f16 and bf16, which are accumulated in f32.
@@ -98,7 +98,7 @@ fn scan<T: Total<Wide>, Wide: Copy>(
     product: bool,
 ) -> Result<()> {
     let block = n * inner;
-    let part = block * GRAIN_ELEMENTS.div_ceil(block);
+    let part = block * SHARE_SCANNED_ELEMENTS.div_ceil(block);
     let (from, to): (&[T::Stored], &mut [T::Stored]) = (cast_slice(from), cast_slice_mut(to));
     let parts: Vec<_> = from.chunks(part).zip(to.chunks_mut(part)).collect();
     parts::for_each(

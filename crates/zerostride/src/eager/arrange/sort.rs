@@ -8,14 +8,14 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, DType, Element, bf16, f16};
 use zerostride_shape::{ErrorClass, Shape};
 
-use super::entries::{GRAIN_ELEMENTS, SortEntry, sort};
+use super::entries::{SHARE_ENTRIES, SortEntry, sort};
 use super::{Results, access, named_dim, scratch};
 use crate::interrupt::{self, STRIDE};
 use crate::threads::parts;
 use crate::{Error, Result, Tensor};
 
 /// Entries among which one is selected without a check for interrupts: within some tens of milliseconds.
-const LONG_ELEMENTS: usize = 1 << 22;
+const UNINTERRUPTED_ENTRIES: usize = 1 << 22;
 
 /// A dtype whose elements have an order, NaN last.
 pub(super) trait Sortable: Element {
@@ -125,7 +125,7 @@ impl Rank {
 
 /// Moves the entry of an index in sorted order there, with smaller ones before it and larger ones after it.
 fn select<E: SortEntry>(entries: &mut [E], index: usize) {
-    if entries.len() <= LONG_ELEMENTS {
+    if entries.len() <= UNINTERRUPTED_ENTRIES {
         entries.select_nth_unstable(index);
         return;
     }
@@ -190,7 +190,7 @@ fn order_rows<T: Sortable, E: SortEntry>(
 ) -> Result<()> {
     let room = || -> Result<_> { Ok((scratch::<E>(n, shape)?, scratch::<E>(n, shape)?)) };
     // Threads share many rows; a single row is sorted by all of them.
-    let many = GRAIN_ELEMENTS.div_ceil(n);
+    let many = SHARE_ENTRIES.div_ceil(n);
     let parts: Vec<_> = rows.chunks(many * n).zip(indices.chunks_mut(many * wanted.count())).collect();
     parts::for_each(parts.into_iter(), room, |room, (rows, indices)| {
         let (entries, other) = room.as_mut().map_err(|error| error.clone())?;

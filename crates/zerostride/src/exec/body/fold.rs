@@ -16,7 +16,7 @@ use crate::threads::parts;
 const FOLD_RESULTS: usize = 2048;
 
 /// Parts that a piece is divided into, at most twice as many.
-const MOST_PARTS: usize = 16;
+const MOST_PIECE_PARTS: usize = 16;
 
 /// A reduction that goes on from piece to piece.
 pub(crate) struct Folding {
@@ -118,7 +118,7 @@ impl Folding {
             let Ok(()) = parts::for_each(folds.iter_mut().enumerate(), || (), part);
             return;
         };
-        let group = (rows.len() / LEAF_ELEMENTS / MOST_PARTS).next_power_of_two() * LEAF_ELEMENTS;
+        let group = (rows.len() / LEAF_ELEMENTS / MOST_PIECE_PARTS).next_power_of_two() * LEAF_ELEMENTS;
         let start = first.next_multiple_of(group).min(rows.end);
         let groups = (rows.end - start) / group;
         if groups < 2 {

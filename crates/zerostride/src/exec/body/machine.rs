@@ -4,7 +4,7 @@
 
 use smallvec::SmallVec;
 use zerostride_code::Write;
-use zerostride_kernels::{LEAF_ELEMENTS, Native, PackDim, pack};
+use zerostride_kernels::{CACHE_LINE_BYTES, LEAF_ELEMENTS, Native, PackDim, pack};
 
 use super::load_kind::LoadKind;
 use super::native::End;
@@ -12,9 +12,6 @@ use super::program::{Compiled, Stage, StageInput, StageWork};
 use crate::Result;
 use crate::exec::elements::{ElementSlice, Feed, RowAddress, RowSink, Scratch, StridedRange};
 use crate::plan::TILE_ELEMENTS;
-
-/// Bytes of a cache line.
-const CACHE_LINE_BYTES: usize = 64;
 
 /// One thread's tiles, which code has no use for.
 pub(crate) struct Machine<'a> {

@@ -11,7 +11,7 @@ use crate::plan::{PAIR_COLUMNS, PAIR_ROWS, Pairs, TILE_ELEMENTS};
 use crate::threads::parts;
 
 /// The most rows that are combined with the same packed columns, and elements of them.
-const BLOCK_ROWS: usize = 256;
+const PACKED_ROWS: usize = 256;
 const PACKED_ELEMENTS: usize = 8 * TILE_ELEMENTS;
 
 impl Pairs {
@@ -36,7 +36,7 @@ impl Pairs {
             }
             Ok(())
         };
-        let together = (PACKED_ELEMENTS / self.depth).clamp(PAIR_ROWS, BLOCK_ROWS);
+        let together = (PACKED_ELEMENTS / self.depth).clamp(PAIR_ROWS, PACKED_ROWS);
         parts::for_each(out.parts(together * self.columns), state, part)
     }
 

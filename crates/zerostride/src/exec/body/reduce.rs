@@ -38,7 +38,7 @@ const ACCUMULATED_ELEMENTS: usize = 16 * LEAF_ELEMENTS;
 const UNASKED_ELEMENTS: usize = 1 << 23;
 
 /// Parts that the groups of one block are divided into, at most twice as many.
-const MOST_PARTS: usize = 64;
+const MOST_BLOCK_PARTS: usize = 64;
 
 /// What is kept with a program.
 struct PreparedReduce {
@@ -239,7 +239,7 @@ impl<'p> WindowReduction<'_, 'p> {
                 }
                 // Threads take a power of two of groups at a time, so that the tree is that of one pass.
                 groups => {
-                    let step = (groups / MOST_PARTS).max(1).next_power_of_two();
+                    let step = (groups / MOST_BLOCK_PARTS).max(1).next_power_of_two();
                     let part = |tiles: &mut Option<Tiles<'p>>, fold: &mut dyn Fold, part: usize| {
                         self.leaves(tiles, fold, &columns, part * step..groups.min((part + 1) * step))
                     };

@@ -1,7 +1,7 @@
 //! Owns the elements of a step: that they are in memory, and the copying of them between memory and tiles, in
 //! step with a loop. What it hands out is safe: elements that a step reads ([`StridedElements::read`]) never
-//! overlap its [`StepOutput`], and parts of an output are disjoint. It does not know what is computed from the
-//! tiles.
+//! overlap its [`StepOutput`], and parts of an output are disjoint. It does not know what is computed from
+//! the tiles.
 
 use std::ops::Range;
 
@@ -328,9 +328,9 @@ impl<'a> StepOutput<'a> {
         let one = (&StridedDims::of(&[], &[]), StridedRange::all(0..1));
         elements.blocks((dims, columns), one, (LineOrder::ByRow, tile.len()), |element, dims, position| {
             let from = tile.as_ptr().wrapping_add(position);
-            // SAFETY: as in `ReduceInput::load`, from the tile to memory. `Written::new` has seen that the block is
-            // writable and that no two columns share memory; only this part touches its columns, inputs read
-            // other elements, and `&mut self` keeps it to one access at a time.
+            // SAFETY: as in `ReduceInput::load`, from the tile to memory. `Written::new` has seen that the
+            // block is writable and that no two columns share memory; only this part touches its columns,
+            // inputs read other elements, and `&mut self` keeps it to one access at a time.
             unsafe { pack(elements.item, &back(dims), from, elements.address(element)) };
         });
     }

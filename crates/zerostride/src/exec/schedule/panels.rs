@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use smallvec::SmallVec;
 use zerostride_code::Write;
-use zerostride_kernels::fence;
+use zerostride_kernels::{CACHE_LINE_BYTES, fence};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides};
 
@@ -23,15 +23,12 @@ use crate::plan::{
 use crate::threads::parts;
 
 /// The most parts that a large loop is divided into.
-const MOST_PARTS: usize = 64;
+const MOST_PANEL_PARTS: usize = 64;
 
 /// Bytes from which on a row is worth non-temporal stores: shorter rows leave many cache lines written in
 /// part. Rows that do not begin at a line have two such ends each.
 const STREAM_ROW_BYTES: usize = 1 << 10;
 const STREAM_UNALIGNED_ROW_BYTES: usize = 8 << 10;
-
-/// Bytes of a cache line.
-const CACHE_LINE_BYTES: usize = 64;
 
 /// Runs a program for each element of a window of `shape`, and writes results at these strides from an offset
 /// on.
@@ -85,7 +82,7 @@ pub(super) fn run<'a>(
         (machine, operands, PanelWriter::new(own, walk))
     };
     let least = cost.panel(windows);
-    let shares = PanelShare::of(&mut out, walk, window.grain(least.max(part.numel() / MOST_PARTS)));
+    let shares = PanelShare::of(&mut out, walk, window.grain(least.max(part.numel() / MOST_PANEL_PARTS)));
     parts::for_each_of(cost.effort(part.numel()), shares, worker, |(machine, operands, writer), share| {
         if copies && writer.is_copy_of(&operands[0]) {
             writer.copy(share, &operands[0]);

@@ -15,7 +15,7 @@ const GROUP_V2: &str = ".zgroup";
 const MAX_METADATA: u64 = 16 << 20;
 
 /// The deepest nesting of groups and the most nodes that are visited.
-const MAX_DEPTH: usize = 32;
+const MOST_NESTED_GROUPS: usize = 32;
 const MAX_NODES: usize = 10_000;
 
 /// An array in a store.
@@ -81,13 +81,13 @@ fn visit(
             found.push((entry, StoreArray { prefix, metadata, key, checksum: crc32fast::hash(&text) }));
             Ok(())
         }
-        None if depth < MAX_DEPTH => {
+        None if depth < MOST_NESTED_GROUPS => {
             for name in files.folders(&prefix).map_err(Problem::reading)? {
                 visit(files, format!("{prefix}{name}/"), depth + 1, left, found)?;
             }
             Ok(())
         }
-        None => Err(damaged(key, format!("groups are nested more than {MAX_DEPTH} levels deep"))),
+        None => Err(damaged(key, format!("groups are nested more than {MOST_NESTED_GROUPS} levels deep"))),
     }
 }
 
