@@ -13,7 +13,7 @@ use super::view::{Axis, Body, Slot};
 const GAP: f64 = 0.8;
 /// The offset of the next layer to the right and upwards, in cells.
 const DEPTH: (f64, f64) = (0.38, 0.32);
-/// The distance between a block and its arrows.
+/// The distance between a cuboid and its arrows.
 const OFF: f64 = 9.0;
 /// The padding of a card, and the visible edge of the next card of a pile.
 const CARD: (f64, f64) = (10.0, 5.0);
@@ -22,7 +22,7 @@ pub(super) const LABEL_CHARACTER: f64 = 7.9;
 const SMALL_CHARACTER: f64 = 6.6;
 
 /// What is drawn, and the text on and around it.
-pub(super) struct Block<'a> {
+pub(super) struct Cuboid<'a> {
     pub(super) body: Body,
     /// The operand, written as an attribute; `None` for the result.
     pub(super) operand: Option<usize>,
@@ -45,7 +45,7 @@ pub(super) struct Cell {
     pub(super) height: f64,
 }
 
-/// The space that a block takes around the upper left corner of its front.
+/// The space that a cuboid takes around the upper left corner of its front.
 pub(super) struct Extent {
     pub(super) left: f64,
     pub(super) right: f64,
@@ -55,7 +55,7 @@ pub(super) struct Extent {
     pub(super) front: f64,
 }
 
-impl Block<'_> {
+impl Cuboid<'_> {
     pub(super) fn extent(&self, cell: Cell) -> Extent {
         let [width, height] = self.front(cell);
         let (depth_x, depth_y) = self.depth(cell);
@@ -88,7 +88,7 @@ impl Block<'_> {
         self.front(cell)[0]
     }
 
-    /// Draws the block with the upper left corner of its front at a point.
+    /// Draws the cuboid with the upper left corner of its front at a point.
     pub(super) fn draw(&self, canvas: &mut Canvas, cell: Cell, (x, y): (f64, f64)) {
         let operand = self.operand.map(|operand| operand.to_string());
         let attributes: Vec<(&str, &str)> = operand.iter().map(|i| ("data-operand", i.as_str())).collect();
@@ -179,7 +179,7 @@ impl Block<'_> {
         }
     }
 
-    /// The outline of a block without elements.
+    /// The outline of a cuboid without elements.
     fn draw_nothing(&self, canvas: &mut Canvas, [x, y, width, height]: [f64; 4]) {
         let mut outline = Path::default();
         outline.polygon(&[(x, y), (x + width, y), (x + width, y + height), (x, y + height)]);
