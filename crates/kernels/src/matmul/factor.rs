@@ -26,10 +26,10 @@ const SCALAR_PACK_ELEMENTS: usize = 256;
 
 /// A type of sums: a float, or a complex number as two floats.
 pub(super) trait Accumulator: Pod + Add<Output = Self> {
-    type Real: RegisterFloat + Pod;
+    type SumFloat: RegisterFloat + Pod;
     /// A partial sum: a float, or the four sums of a complex product.
     type Partial: Copy;
-    const PARTS: usize = size_of::<Self>() / size_of::<Self::Real>();
+    const PARTS: usize = size_of::<Self>() / size_of::<Self::SumFloat>();
     const START: Self::Partial;
 
     /// A partial sum with one more product.
@@ -38,7 +38,7 @@ pub(super) trait Accumulator: Pod + Add<Output = Self> {
     fn end(chain: Self::Partial) -> Self;
     /// Combines rows of partial sums, each `width` long, into a row of sums, which is written or added to
     /// `out`.
-    fn merge(sums: &[Self::Real], width: usize, out: &mut [Self], adds: bool);
+    fn merge(sums: &[Self::SumFloat], width: usize, out: &mut [Self], adds: bool);
 }
 
 /// An element of a factor, which is widened before it is multiplied.
@@ -51,12 +51,12 @@ pub(super) trait FactorElement: Pod {
 }
 
 /// The float that the products of a factor are summed in.
-pub(super) type Real<F> = <<F as FactorElement>::Sum as Accumulator>::Real;
+pub(super) type SumFloat<F> = <<F as FactorElement>::Sum as Accumulator>::SumFloat;
 
 macro_rules! floats {
     ($($real:ident $complex:ident),*) => {$(
         impl Accumulator for $real {
-            type Real = $real;
+            type SumFloat = $real;
             type Partial = $real;
             const START: $real = 0.0;
 
@@ -79,7 +79,7 @@ macro_rules! floats {
         }
 
         impl Accumulator for $complex {
-            type Real = $real;
+            type SumFloat = $real;
             type Partial = [$real; 4];
             const START: [$real; 4] = [0.0; 4];
 
@@ -202,9 +202,9 @@ impl<'a> FactorLines<'a> {
         &self,
         line: usize,
         at: usize,
-    ) -> Option<(&[Real<F>], usize, usize)> {
+    ) -> Option<(&[SumFloat<F>], usize, usize)> {
         let parts = F::Sum::PARTS;
-        let elements: &[Real<F>] = cast_slice(self.bytes);
+        let elements: &[SumFloat<F>] = cast_slice(self.bytes);
         let (apart, step) = (usize::try_from(self.apart).ok()?, usize::try_from(self.step).ok()?);
         Some((&elements[self.first(line, at) as usize * parts..], apart * parts, step * parts))
     }

@@ -6,7 +6,7 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::dots::{multiply_lines, multiply_two};
-use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement, FactorLines, Real};
+use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement, FactorLines, SumFloat};
 use super::matrix::{BLOCK_ROW_BYTES, BLOCK_ROWS, Matrix, ProductSizes, parts};
 use super::scratch::ProductScratch;
 use super::tile::{TILE_ROWS, TILE_SUMS, TileColumns, TileRows, most_rows, multiply, registers};
@@ -46,9 +46,9 @@ pub(super) fn multiply_floats<'a, F: FactorElement>(
     } else if a.count == 1 && F::IS_SUM && a.step == 1 && b.step == 1 {
         multiply_lines::<F>(a, b, k, out);
     } else if a.count == 1 && b.apart == 1 && F::IS_SUM {
-        Real::<F>::run_widest(RowProduct::<F> { a, b, depth: k, out, scratch });
+        SumFloat::<F>::run_widest(RowProduct::<F> { a, b, depth: k, out, scratch });
     } else {
-        Real::<F>::run_widest(BlockedProduct::<F> { a, b, depth: k, out, scratch });
+        SumFloat::<F>::run_widest(BlockedProduct::<F> { a, b, depth: k, out, scratch });
     }
 }
 
@@ -61,9 +61,9 @@ struct BlockedProduct<'a, F: FactorElement> {
     scratch: &'a mut ProductScratch,
 }
 
-impl<F: FactorElement> LaneTask<Real<F>> for BlockedProduct<'_, F> {
+impl<F: FactorElement> LaneTask<SumFloat<F>> for BlockedProduct<'_, F> {
     #[inline(always)]
-    fn run<L: Lane<Elem = Real<F>>>(self) {
+    fn run<L: Lane<Elem = SumFloat<F>>>(self) {
         let BlockedProduct { a, b, depth: all, out, scratch } = self;
         let between = scratch.between;
         let parts_of = F::Sum::PARTS;
@@ -148,9 +148,9 @@ struct RowProduct<'a, F: FactorElement> {
 /// Reals whose sums stay in L1.
 const L1_REALS: usize = 1024;
 
-impl<F: FactorElement> LaneTask<Real<F>> for RowProduct<'_, F> {
+impl<F: FactorElement> LaneTask<SumFloat<F>> for RowProduct<'_, F> {
     #[inline(always)]
-    fn run<L: Lane<Elem = Real<F>>>(self) {
+    fn run<L: Lane<Elem = SumFloat<F>>>(self) {
         let RowProduct { a, b, depth: all, out, scratch } = self;
         let between = scratch.between;
         let parts_of = F::Sum::PARTS;
@@ -162,7 +162,7 @@ impl<F: FactorElement> LaneTask<Real<F>> for RowProduct<'_, F> {
             for depth in parts(all, BLOCK_DEPTH) {
                 between();
                 let sums = &mut sums[..width * parts_of];
-                sums.fill(Real::<F>::from_f64(0.0));
+                sums.fill(SumFloat::<F>::from_f64(0.0));
                 let row = |at: usize| &right[b.first(0, at) as usize * parts_of + block.start..][..width];
                 let mut at = depth.start;
                 while at < depth.end {
@@ -186,7 +186,7 @@ impl<F: FactorElement> LaneTask<Real<F>> for RowProduct<'_, F> {
         if rest.count > 0 {
             let out = &mut out[whole / parts_of..];
             // A call, not the method itself: its code is there once.
-            Real::<F>::run_widest(BlockedProduct::<F> { a, b: rest, depth: all, out, scratch });
+            SumFloat::<F>::run_widest(BlockedProduct::<F> { a, b: rest, depth: all, out, scratch });
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Owns the kernel of an element-wise loop: which elements are a thread's, and how it reads and writes them.
 //! It does not know what is computed (`body.rs`).
 
-use super::body::Body;
+use super::body::KernelBody;
 use super::operands::{
-    Argument, Operand, OperandForm, Sizes, bytes, elements, load, push_operand, push_sizes, store,
+    Argument, OperandForm, RegisterOperand, Sizes, bytes, elements, load, push_operand, push_sizes, store,
 };
-use super::writer::{Kind, Register, Writer, stored};
+use super::writer::{KernelWriter, Kind, Register, stored};
 use super::{Kernel, MAX_ELEMENTS, THREADS};
 use crate::code::{Code, Type};
 use crate::print::Unprintable;
@@ -144,12 +144,12 @@ fn operand_form(operand: &Argument, ty: Type) -> OperandForm {
 /// If the form has not the operands of the code, or the kernel needs more arguments or shared memory than a
 /// GPU has for it.
 pub fn map(code: &Code, form: &MapForm) -> Result<Kernel, Unprintable> {
-    let body = Body::new(code);
+    let body = KernelBody::new(code);
     let (inputs, results) = (code.inputs(), body.result_types());
     if form.operands.len() != inputs.len() + results.len() {
         return Err(Unprintable::Operands);
     }
-    let mut kernel = Writer::default();
+    let mut kernel = KernelWriter::default();
     let writer = &mut kernel;
     let end = writer.label();
     let block = writer.make(Kind::Word, "mov.u32", format_args!("%ctaid.x"));
@@ -162,10 +162,10 @@ pub fn map(code: &Code, form: &MapForm) -> Result<Kernel, Unprintable> {
     let sizes = Sizes::read(writer, form.dims);
     let indices = if form.dims == 0 { Vec::new() } else { sizes.indices(writer, number) };
     let types: Vec<Type> = inputs.iter().copied().chain(results).collect();
-    let places: Vec<Place> = types
+    let places: Vec<ElementPlace> = types
         .iter()
         .zip(&form.operands)
-        .map(|(&ty, &form)| Place::read(writer, ty, form, &indices))
+        .map(|(&ty, &form)| ElementPlace::read(writer, ty, form, &indices))
         .collect();
     let (from, to) = places.split_at(inputs.len());
     let width = form.width();
@@ -186,33 +186,33 @@ pub fn map(code: &Code, form: &MapForm) -> Result<Kernel, Unprintable> {
 
 /// Where the elements of an operand are that a thread reads or writes.
 #[derive(Debug)]
-struct Place {
+struct ElementPlace {
     ty: Type,
     form: OperandForm,
-    first: Operand,
+    first: RegisterOperand,
     /// Bytes from the first element that a thread reads to the first that its neighbour reads.
     stride: Option<Register>,
 }
 
-impl Place {
-    fn read(writer: &mut Writer, ty: Type, form: OperandForm, indices: &[Register]) -> Place {
-        let operand = Operand::read(writer, ty, form == OperandForm::Number, indices.len());
+impl ElementPlace {
+    fn read(writer: &mut KernelWriter, ty: Type, form: OperandForm, indices: &[Register]) -> ElementPlace {
+        let operand = RegisterOperand::read(writer, ty, form == OperandForm::Number, indices.len());
         let stride = match &operand {
-            Operand::Elements { strides, .. } => strides.last().copied(),
-            Operand::Number(_) => None,
+            RegisterOperand::Elements { strides, .. } => strides.last().copied(),
+            RegisterOperand::Number(_) => None,
         };
-        Place { ty, form, first: operand.at(writer, indices), stride }
+        ElementPlace { ty, form, first: operand.at(writer, indices), stride }
     }
 
     fn address(&self) -> Option<Register> {
         match self.first {
-            Operand::Elements { address, .. } => Some(address),
-            Operand::Number(_) => None,
+            RegisterOperand::Elements { address, .. } => Some(address),
+            RegisterOperand::Number(_) => None,
         }
     }
 
     /// So many elements.
-    fn load(&self, writer: &mut Writer, count: u32) -> Vec<Register> {
+    fn load(&self, writer: &mut KernelWriter, count: u32) -> Vec<Register> {
         match (self.form, self.address(), self.stride) {
             (OperandForm::Contiguous, Some(address), _) => self.load_vectors(writer, address),
             (OperandForm::Strided, Some(first), Some(stride)) if count > 1 => {
@@ -229,7 +229,7 @@ impl Place {
         }
     }
 
-    fn load_vectors(&self, writer: &mut Writer, address: Register) -> Vec<Register> {
+    fn load_vectors(&self, writer: &mut KernelWriter, address: Register) -> Vec<Register> {
         let own = bytes(self.ty);
         let length = AT_ONCE.min(VECTOR_BYTES / own);
         let mut elements = Vec::new();
@@ -242,7 +242,7 @@ impl Place {
         elements
     }
 
-    fn store(&self, writer: &mut Writer, elements: &[Register]) {
+    fn store(&self, writer: &mut KernelWriter, elements: &[Register]) {
         let Some(address) = self.address() else { return };
         if let &[element] = elements {
             return store(writer, self.ty, address, element);
