@@ -17,7 +17,7 @@ use zerostride_shape::{InternalOverlap, Layout, Overlap, check_in_place};
 
 use crate::expr::Expr;
 use crate::memory::{Access, Named};
-use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work};
+use crate::plan::{Buffer, ElementSource, Leaf, Plan, Step, Work};
 use crate::{Error, Result, Tensor, interrupt};
 
 pub(crate) use body::Folding;
@@ -122,7 +122,7 @@ fn writes_over_what_it_has_read(plan: &Plan, out: &Tensor) -> bool {
         [Step { work: Work::Map { shape, program, out: strides, out_offset }, .. }] => {
             let target = Layout::new(shape.clone(), strides.clone(), *out_offset);
             program.loads.iter().all(|load| match load.source {
-                Source::Leaf(leaf) if shares(&plan.leaves[leaf]) => {
+                ElementSource::Leaf(leaf) if shares(&plan.leaves[leaf]) => {
                     let same =
                         load.strides == *strides && load.offset == *out_offset && load.dtype == out.dtype();
                     let read = Layout::new(shape.clone(), load.strides.clone(), load.offset);

@@ -29,7 +29,7 @@ const MAX_HEADER: u64 = 100_000_000;
 const PREFIX: u64 = 8;
 
 /// The key whose value is free text, not a tensor.
-const METADATA: &str = "__metadata__";
+const METADATA_KEY: &str = "__metadata__";
 
 /// The dtypes of safetensors that zerostride has, in the order in which the reference implementation sorts
 /// them.
@@ -177,7 +177,7 @@ impl<'de> Deserialize<'de> for TensorsByName {
                     if !names.insert(name.clone()) {
                         return Err(A::Error::custom(format_args!("the name {name:?} is given twice")));
                     }
-                    if name == METADATA {
+                    if name == METADATA_KEY {
                         map.next_value::<Option<HashMap<String, String>>>()?;
                     } else {
                         tensors.push((name, map.next_value()?));
@@ -229,7 +229,7 @@ pub(super) fn write(file: &str, tensors: &[(&str, &Tensor)], out: &mut dyn Write
     let mut sorted = Vec::with_capacity(tensors.len());
     for &(name, tensor) in tensors {
         let refused = |problem| FileError::new(file, Some(name), problem);
-        if name == METADATA {
+        if name == METADATA_KEY {
             let reason = "is reserved in safetensors; give the array another";
             return Err(refused(Problem::Name { name: name.to_owned(), reason }).into());
         }

@@ -19,7 +19,7 @@ use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims};
 
 use super::liveness::last_reads;
-use super::program::{Buffer, Load, Source, Step, Work, slices};
+use super::program::{Buffer, ElementSource, Load, Step, Work, slices};
 use super::together::{AGAIN_BYTES, MOST_STEPS, Together, read_again};
 
 /// The rows of a block are a multiple of this, unless they are the last of a lane.
@@ -178,8 +178,9 @@ fn fold(
     // Whether a reduction takes rows that the steps compute.
     let mut takes_computed = false;
     for step in near {
-        let is_of =
-            |own: &[usize]| step.work.sources().filter_map(Source::buffer).any(|read| own.contains(&read));
+        let is_of = |own: &[usize]| {
+            step.work.sources().filter_map(ElementSource::buffer).any(|read| own.contains(&read))
+        };
         if buffers[step.output].shape.numel() == 0 || is_of(&results) {
             break;
         }
@@ -273,7 +274,7 @@ impl FoldGroup {
         // Rows that are not computed where they lie cannot be read there once the place is a result's.
         let slots: HashSet<usize> = computed.iter().map(|&output| buffers[output].slot).collect();
         let is_overwritten = |read: usize| !computed.contains(&read) && slots.contains(&buffers[read].slot);
-        let mut reads = own().flat_map(|(step, _)| step.work.sources()).filter_map(Source::buffer);
+        let mut reads = own().flat_map(|(step, _)| step.work.sources()).filter_map(ElementSource::buffer);
         if self.kind != FoldKind::Kept && reads.any(is_overwritten) {
             return None;
         }

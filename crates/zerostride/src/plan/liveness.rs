@@ -1,13 +1,13 @@
 //! Owns the liveness of buffers and of their slots: the step that reads each for the last time. It does not
 //! know what is done about it (`memory.rs`, `rows.rs`).
 
-use super::program::{Buffer, Source, Step};
+use super::program::{Buffer, ElementSource, Step};
 
 /// For each buffer the last step that reads it; results are read after all of them.
 pub(crate) fn last_reads(steps: &[Step], buffers: usize, results: &[usize]) -> Vec<Option<usize>> {
     let mut last = vec![None; buffers];
     for (index, step) in steps.iter().enumerate() {
-        step.work.sources().filter_map(Source::buffer).for_each(|buffer| last[buffer] = Some(index));
+        step.work.sources().filter_map(ElementSource::buffer).for_each(|buffer| last[buffer] = Some(index));
     }
     results.iter().for_each(|&result| last[result] = Some(usize::MAX));
     last
@@ -17,7 +17,7 @@ pub(crate) fn last_reads(steps: &[Step], buffers: usize, results: &[usize]) -> V
 pub(super) fn deaths(steps: &[Step], buffers: &[Buffer], results: &[usize]) -> Vec<(usize, usize)> {
     let mut last = vec![None; buffers.len()];
     for (index, step) in steps.iter().enumerate() {
-        let read = step.work.sources().filter_map(Source::buffer);
+        let read = step.work.sources().filter_map(ElementSource::buffer);
         read.chain([step.output]).for_each(|buffer| last[buffers[buffer].slot] = Some(index));
     }
     results.iter().for_each(|&result| last[buffers[result].slot] = None);

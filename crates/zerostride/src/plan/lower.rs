@@ -12,7 +12,9 @@ use zerostride_shape::{ErrorClass, Layout, Shape};
 use super::cost::Cost;
 use super::order::{by_phase, by_rows};
 use super::product;
-use super::program::{Buffer, GRAIN_ELEMENTS, Instruction, Load, Program, Register, Source, Step, Work};
+use super::program::{
+    Buffer, ElementSource, GRAIN_ELEMENTS, Instruction, Load, Program, Register, Step, Work,
+};
 use super::reduction::{DimOrder, ReduceNode, lying};
 use super::uses::{Buffered, Read, Reads, Tables, analyse, entry, reduces_all, shape};
 use crate::expr::{Expr, Kind, Meta, View};
@@ -121,7 +123,7 @@ pub(super) fn lower(roots: &[(&Expr, &Layout)], tables: Tables) -> Lowered {
             } else if lowerer.computed.iter().any(|(_, order)| !order.is_empty()) {
                 let order = |buffer: usize| &lowerer.computed[buffer].1;
                 let rows = |step: &Step| {
-                    let sources = step.work.sources().filter_map(Source::buffer);
+                    let sources = step.work.sources().filter_map(ElementSource::buffer);
                     let turned = sources.chain([step.output]).any(|buffer| !order(buffer).is_empty());
                     let rows = match &step.work {
                         Work::Reduce { kept, .. } => kept.first().copied(),
@@ -330,7 +332,7 @@ impl<'e> Lowerer<'e, '_> {
         let ([load], Some(last)) = (&finish.loads[..], steps.last_mut()) else { return work };
         let results = &buffers[last.output];
         let node = &self.computed[last.output];
-        let are_results = load.source == Source::Buffer(last.output)
+        let are_results = load.source == ElementSource::Buffer(last.output)
             && (load.offset, &load.strides) == (0, out)
             && shape.ndim() < 2
             && out.iter().all(|&stride| stride == 1)
@@ -357,14 +359,15 @@ impl<'e> Lowerer<'e, '_> {
         let dtype = self.lowered.buffers[buffer].dtype;
         let (shape, strides, offset) = layout.into_parts();
         let mut program = Program::default();
-        program.result = program.push_load(Load { source: Source::Buffer(buffer), dtype, strides, offset });
+        program.result =
+            program.push_load(Load { source: ElementSource::Buffer(buffer), dtype, strides, offset });
         program.complete();
         let work = Work::map(shape.clone(), program, &to);
         self.push((expr, &order), shape, to, (false, work));
     }
 
     /// The memory of a factor; a view of an existing value is used where it will do.
-    fn in_memory(&mut self, factor: &'e Expr) -> Result<(Source, Layout), Missing<'e>> {
+    fn in_memory(&mut self, factor: &'e Expr) -> Result<(ElementSource, Layout), Missing<'e>> {
         let (mut expr, mut views) = (factor, Vec::new());
         while let Kind::View { operand, view } = &expr.node().kind
             && !self.buffered.contains(expr)
@@ -389,9 +392,9 @@ impl<'e> Lowerer<'e, '_> {
     }
 
     /// The memory of a value that has been computed, or is an operand or a view of one.
-    fn place(&mut self, expr: &Expr, order: &DimOrder) -> Option<(Source, Layout)> {
+    fn place(&mut self, expr: &Expr, order: &DimOrder) -> Option<(ElementSource, Layout)> {
         if let Some((buffer, layout)) = self.done.get(&(expr.id(), order.clone())) {
-            return Some((Source::Buffer(*buffer), layout.clone()));
+            return Some((ElementSource::Buffer(*buffer), layout.clone()));
         }
         let Read { tensor, version, layout } = self.reads.get(&expr.id())?;
         let (leaves, layout) = (&mut self.lowered.leaves, layout.clone().into_owned());
@@ -400,7 +403,7 @@ impl<'e> Lowerer<'e, '_> {
             leaves.push(Leaf::new(tensor, *version));
             leaves.len() - 1
         });
-        Some((Source::Leaf(leaf), layout))
+        Some((ElementSource::Leaf(leaf), layout))
     }
 
     /// Makes a value contiguous in memory, because a view needs it so: a value with another layout is copied,
@@ -504,7 +507,7 @@ impl<'e> Lowerer<'e, '_> {
         &mut self,
         making: &mut Making<'e>,
         expr: &'e Expr,
-        (source, mut layout): (Source, Layout),
+        (source, mut layout): (ElementSource, Layout),
         chain: &[View],
     ) -> Result<Register, Missing<'e>> {
         for (index, view) in chain.iter().enumerate() {

@@ -39,8 +39,8 @@ pub(crate) use lower::Leaf;
 pub(crate) use pairs::{PAIR_COLUMNS, PAIR_ROWS, Pairs};
 pub(crate) use panel::{LEAST_PRINTED_ROW_BYTES, Panel, PanelWalk, RowForm};
 pub(crate) use program::{
-    Buffer, Factor, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS, Register, Source,
-    Step, TILE_ELEMENTS, Work, by_part,
+    Buffer, ElementSource, Factor, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS,
+    Register, Step, TILE_ELEMENTS, Work, by_part,
 };
 pub(crate) use reduce_walk::{ReduceWalk, SHORT_LINE_ELEMENTS};
 pub(crate) use rows::Group;

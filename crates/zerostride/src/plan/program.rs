@@ -29,19 +29,19 @@ pub(crate) type Register = usize;
 
 /// Where elements come from: an operand of the expression or the result of an earlier step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Source {
+pub(crate) enum ElementSource {
     /// An operand, by its index among the plan's leaves.
     Leaf(usize),
     /// The result of a step, by its index among the plan's buffers.
     Buffer(usize),
 }
 
-impl Source {
+impl ElementSource {
     /// The buffer, if it is one.
     pub(crate) fn buffer(self) -> Option<usize> {
         match self {
-            Source::Buffer(buffer) => Some(buffer),
-            Source::Leaf(_) => None,
+            ElementSource::Buffer(buffer) => Some(buffer),
+            ElementSource::Leaf(_) => None,
         }
     }
 }
@@ -49,7 +49,7 @@ impl Source {
 /// An operand of a loop: one stride for each dimension of the loop, 0 where it is stretched.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Load {
-    pub(crate) source: Source,
+    pub(crate) source: ElementSource,
     pub(crate) dtype: DType,
     pub(crate) strides: Strides,
     pub(crate) offset: isize,
@@ -262,7 +262,7 @@ pub(crate) enum Work {
 /// A factor of a matrix product: the batch strides, then row and column stride.
 #[derive(Clone, Debug)]
 pub(crate) struct Factor {
-    pub(crate) source: Source,
+    pub(crate) source: ElementSource,
     pub(crate) batch: Strides,
     pub(crate) rows: isize,
     pub(crate) columns: isize,
@@ -295,7 +295,7 @@ impl Work {
     }
 
     /// Where the step reads.
-    pub(super) fn sources(&self) -> impl Iterator<Item = Source> + '_ {
+    pub(super) fn sources(&self) -> impl Iterator<Item = ElementSource> + '_ {
         let factors = match self {
             Work::Map { .. } | Work::Reduce { .. } => None,
             Work::Matmul { a, b, .. } => Some([a.source, b.source]),
@@ -305,7 +305,7 @@ impl Work {
     }
 
     /// Where the step reads, with the number of distinct elements.
-    pub(crate) fn reads(&self) -> Vec<(Source, DType, usize)> {
+    pub(crate) fn reads(&self) -> Vec<(ElementSource, DType, usize)> {
         match self {
             Work::Map { shape, program, .. } => distinct(program, shape.iter().copied()),
             Work::Reduce { kept, reduced, program, .. } => {
@@ -329,7 +329,7 @@ impl Work {
 pub(super) fn distinct(
     program: &Program,
     sizes: impl Iterator<Item = usize> + Clone,
-) -> Vec<(Source, DType, usize)> {
+) -> Vec<(ElementSource, DType, usize)> {
     let elements = |load: &Load| {
         sizes.clone().zip(&*load.strides).fold(1usize, |count, (size, &stride)| match stride {
             0 if size > 0 => count,

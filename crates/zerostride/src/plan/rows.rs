@@ -14,7 +14,7 @@ use zerostride_kernels::LEAF_ELEMENTS;
 
 use super::folded::{FoldGroup, FoldKind, Folded};
 use super::liveness::last_reads;
-use super::program::{Buffer, Source, Step, Work};
+use super::program::{Buffer, ElementSource, Step, Work};
 use super::together::{AGAIN_BYTES, MOST_STEPS, Together, largest_read, read_again};
 
 /// Steps that run together over blocks of rows.
@@ -162,7 +162,8 @@ fn begins_another(
 ) -> bool {
     let Work::Reduce { kept, .. } = &steps[at].work else { return false };
     let before = &steps[group.start..at];
-    let is_before = |source: Source| before.iter().any(|step| source == Source::Buffer(step.output));
+    let is_before =
+        |source: ElementSource| before.iter().any(|step| source == ElementSource::Buffer(step.output));
     let output = steps[at].output;
     buffers[output].shape.numel() > kept.first().copied().unwrap_or(1)
         && last[output].is_some_and(|last| (group.end..usize::MAX).contains(&last))

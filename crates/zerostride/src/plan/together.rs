@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use smallvec::SmallVec;
 use zerostride_shape::{Shape, Strides};
 
-use super::program::{Buffer, Load, Source, Step, Work};
+use super::program::{Buffer, ElementSource, Load, Step, Work};
 
 /// Bytes that steps must read again for a group to pay, and that are worth a thread.
 pub(super) const AGAIN_BYTES: usize = 1 << 15;
@@ -37,7 +37,7 @@ pub(super) struct Together<'a> {
     /// one has read.
     read: HashMap<usize, bool>,
     /// What they touch.
-    touched: HashSet<Source>,
+    touched: HashSet<ElementSource>,
 }
 
 impl<'a> Together<'a> {
@@ -77,15 +77,15 @@ impl<'a> Together<'a> {
         let Together { rows, buffers, .. } = *self;
         let slot = buffers[step.output].slot;
         // Of several results, those that share nothing have no reason to run together.
-        let is_read = |own: Source| self.touched.contains(&own);
+        let is_read = |own: ElementSource| self.touched.contains(&own);
         let shares = !self.are_several || self.touched.is_empty() || step.work.sources().any(is_read);
         let loads = || step.work.program().into_iter().flat_map(|program| &program.loads).zip(strides);
         let reads = |(load, strides): (&Load, &&Strides)| match load.source {
-            Source::Buffer(buffer) => {
+            ElementSource::Buffer(buffer) => {
                 let slot = buffers[buffer].slot;
                 Some((slot, load.offset == 0 && by_row(shape, strides, rows, &buffers[buffer])))
             }
-            Source::Leaf(_) => None,
+            ElementSource::Leaf(_) => None,
         };
         let written = |own: usize| self.written.contains(&own) || (writes && own == slot);
         let is_possible = |pair: (&Load, &&Strides)| match reads(pair) {
@@ -98,7 +98,7 @@ impl<'a> Together<'a> {
         for (slot, is_by_row) in loads().filter_map(reads) {
             *self.read.entry(slot).or_insert(true) &= is_by_row;
         }
-        self.touched.extend(step.work.sources().chain([Source::Buffer(step.output)]));
+        self.touched.extend(step.work.sources().chain([ElementSource::Buffer(step.output)]));
         self.written.insert(slot);
         true
     }

@@ -21,8 +21,8 @@ use crate::exec::elements::{
 use crate::fork::OnceLock;
 use crate::memory::Block;
 use crate::plan::{
-    Cost, FoldForm, Grid, LANE_ROWS, Pairs, REDUCED_TILE_ELEMENTS, ReduceWalk, SHORT_LINE_ELEMENTS, Source,
-    Work,
+    Cost, ElementSource, FoldForm, Grid, LANE_ROWS, Pairs, REDUCED_TILE_ELEMENTS, ReduceWalk,
+    SHORT_LINE_ELEMENTS, Work,
 };
 use crate::threads::parts;
 use crate::{Result, interrupt, num_threads};
@@ -97,7 +97,7 @@ struct WindowReduction<'a, 'p> {
 pub(in crate::exec) fn run<'a>(
     work: &Work,
     window: &Window<'_>,
-    read: impl Fn(Source) -> Block<'a>,
+    read: impl Fn(ElementSource) -> Block<'a>,
     (block, dtype): (Block<'a>, DType),
 ) -> Result<()> {
     let Work::Reduce { op, compute, correction, kept, reduced, program, finish } = work else {

@@ -22,10 +22,10 @@ use zerostride_shape::{Layout, Shape, checked_bytes, coalesce, contiguous_stride
 
 use crate::expr::Expr;
 use crate::memory::{Access, Named};
-use crate::plan::{Leaf, Plan, PlanSteps, Program, Source, Step, Work, last_reads};
+use crate::plan::{ElementSource, Leaf, Plan, PlanSteps, Program, Step, Work, last_reads};
 use crate::{Device, Error, Result, Tensor};
 
-use queue::{DeviceOperand, Piece, Queue, Refusal, tensor};
+use queue::{DeviceBytes, DeviceOperand, Queue, Refusal, tensor};
 pub(crate) use queue::{download, empty, upload};
 use record::{Missing, Parts, Reduced, part_count};
 
@@ -99,7 +99,7 @@ struct Run<'a> {
 /// Elements in memory.
 #[derive(Clone, Copy)]
 struct DeviceElements<'a> {
-    piece: Piece<'a>,
+    piece: DeviceBytes<'a>,
     /// The byte at which element 0 is, which need not be in memory itself.
     first: i64,
 }
@@ -150,12 +150,12 @@ impl<'a> Run<'a> {
         for (index, step) in steps.iter().enumerate() {
             let buffer = &buffers[step.output];
             if let Some(target) = target.filter(|_| index + 1 == steps.len()) {
-                self.step(queue, step, DeviceElements { piece: Piece::of_tensor(target), first: 0 })?;
+                self.step(queue, step, DeviceElements { piece: DeviceBytes::of_tensor(target), first: 0 })?;
                 target.storage().count_write();
             } else {
                 let bytes = checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
                 let memory = queue.allocate(bytes, &buffer.shape)?;
-                self.step(queue, step, DeviceElements { piece: Piece::of_memory(&memory), first: 0 })?;
+                self.step(queue, step, DeviceElements { piece: DeviceBytes::of_memory(&memory), first: 0 })?;
                 self.buffers[step.output] = Some(memory);
             }
             for (buffer, _) in last.iter().enumerate().filter(|(_, last)| **last == Some(index)) {
@@ -196,19 +196,19 @@ impl<'a> Run<'a> {
         let mut operands: Vec<DeviceOperand<'_>> = Vec::new();
         for ((load, &start), strides) in program.loads.iter().zip(starts).zip(strides) {
             let place = match load.source {
-                Source::Leaf(leaf) if !self.numbers[leaf].is_empty() => {
+                ElementSource::Leaf(leaf) if !self.numbers[leaf].is_empty() => {
                     operands.extend(self.numbers[leaf].iter().map(|&bits| DeviceOperand::Number(bits)));
                     continue;
                 }
-                Source::Leaf(leaf) => {
+                ElementSource::Leaf(leaf) => {
                     let Leaf { tensor, moved, .. } = &self.plan.leaves[leaf];
                     let first = -(*moved as i64 * load.dtype.item_size() as i64);
-                    DeviceElements { piece: Piece::of_tensor(tensor), first }
+                    DeviceElements { piece: DeviceBytes::of_tensor(tensor), first }
                 }
-                Source::Buffer(buffer) => {
+                ElementSource::Buffer(buffer) => {
                     let memory =
                         self.buffers[buffer].as_ref().expect("a buffer is there until its last read");
-                    DeviceElements { piece: Piece::of_memory(memory), first: 0 }
+                    DeviceElements { piece: DeviceBytes::of_memory(memory), first: 0 }
                 }
             };
             operands.extend(place.operands(load.dtype, load.offset as i64 + start, strides));
@@ -292,8 +292,8 @@ impl<'a> Run<'a> {
             let bytes = results as usize * dtype.item_size() / parts;
             let apart: Vec<Memory> =
                 (0..parts).map(|_| queue.allocate(bytes, kept)).collect::<Result<_>>()?;
-            let targets: Vec<(Piece<'_>, u64)> =
-                apart.iter().map(|memory| (Piece::of_memory(memory), 0)).collect();
+            let targets: Vec<(DeviceBytes<'_>, u64)> =
+                apart.iter().map(|memory| (DeviceBytes::of_memory(memory), 0)).collect();
             queue.reduce(codes, (sizes, &rows), &operands, &targets, tree)?;
             let own_bytes = (dtype.item_size() / parts) as i64;
             let place = DeviceElements { first: out.first + first, ..out };

@@ -67,22 +67,26 @@ impl From<Unprintable> for Refusal {
 
 /// Memory of a device that is there while `'a` lasts, and then until the work is done that was enqueued.
 #[derive(Clone, Copy)]
-pub(super) struct Piece<'a> {
+pub(super) struct DeviceBytes<'a> {
     start: u64,
     len: u64,
     alive: PhantomData<&'a ()>,
 }
 
-impl<'a> Piece<'a> {
+impl<'a> DeviceBytes<'a> {
     /// The storage of a tensor that is on a device.
-    pub(super) fn of_tensor(tensor: &'a Tensor) -> Piece<'a> {
+    pub(super) fn of_tensor(tensor: &'a Tensor) -> DeviceBytes<'a> {
         assert_ne!(tensor.device(), Device::Cpu);
         let storage = tensor.storage();
-        Piece { start: storage.start().addr().get() as u64, len: storage.len() as u64, alive: PhantomData }
+        DeviceBytes {
+            start: storage.start().addr().get() as u64,
+            len: storage.len() as u64,
+            alive: PhantomData,
+        }
     }
 
-    pub(super) fn of_memory(memory: &'a Memory) -> Piece<'a> {
-        Piece { start: memory.address(), len: memory.len() as u64, alive: PhantomData }
+    pub(super) fn of_memory(memory: &'a Memory) -> DeviceBytes<'a> {
+        DeviceBytes { start: memory.address(), len: memory.len() as u64, alive: PhantomData }
     }
 }
 
@@ -92,7 +96,7 @@ pub(super) enum DeviceOperand<'a> {
     /// The bits of a number.
     Number(u64),
     /// Elements in memory, the first so many bytes into it, with distances in bytes along each dimension.
-    Elements { piece: Piece<'a>, first: i64, strides: Vec<i64> },
+    Elements { piece: DeviceBytes<'a>, first: i64, strides: Vec<i64> },
 }
 
 impl DeviceOperand<'_> {
@@ -231,7 +235,7 @@ impl Queue {
         reduced: &Arc<Reduced>,
         (kept, along): (&[u32], &[u32]),
         operands: &[DeviceOperand<'_>],
-        targets: &[(Piece<'_>, u64)],
+        targets: &[(DeviceBytes<'_>, u64)],
         (lanes, leaf): (u32, u32),
     ) -> Result<(), Refusal> {
         let count: u32 = kept.iter().product();
@@ -316,7 +320,7 @@ pub(crate) fn upload(index: usize, bytes: &[u8], layout: Layout, dtype: DType) -
 pub(crate) fn download(tensor: &Tensor, to: &mut [u8]) -> Result<()> {
     let Device::Cuda(index) = tensor.device() else { unreachable!("the tensor is on a device") };
     let queue = Queue::of(index)?;
-    let (piece, reach) = (Piece::of_tensor(tensor), tensor.reach());
+    let (piece, reach) = (DeviceBytes::of_tensor(tensor), tensor.reach());
     assert_eq!(to.len(), reach.len());
     // SAFETY: the range is in the tensor's storage, and only the queue, which is locked, gives work that
     // writes there.

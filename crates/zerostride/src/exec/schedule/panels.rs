@@ -18,7 +18,8 @@ use crate::exec::elements::{
 use crate::fork::OnceLock;
 use crate::memory::Block;
 use crate::plan::{
-    Cost, Instruction, LEAST_PRINTED_ROW_BYTES, Load, PanelWalk, Program, RowForm, Source, TILE_ELEMENTS,
+    Cost, ElementSource, Instruction, LEAST_PRINTED_ROW_BYTES, Load, PanelWalk, Program, RowForm,
+    TILE_ELEMENTS,
 };
 use crate::threads::parts;
 
@@ -36,7 +37,7 @@ pub(super) fn run<'a>(
     (shape, program): (&Shape, &Program),
     (strides, offset): (&Strides, isize),
     window: &Window<'_>,
-    read: impl Fn(Source) -> Block<'a>,
+    read: impl Fn(ElementSource) -> Block<'a>,
     (block, dtype): (Block<'a>, DType),
 ) -> Result<()> {
     if shape.numel() == 0 {

@@ -6,7 +6,7 @@ use super::{blocks, inline};
 use crate::exec::body;
 use crate::exec::elements::{ElementSlice, Window};
 use crate::memory::{Access, Block};
-use crate::plan::{Buffer, Plan, Source, Step, Work};
+use crate::plan::{Buffer, ElementSource, Plan, Step, Work};
 use crate::{Result, Tensor};
 
 /// Runs a plan, whose last step writes to a target if there is one, and hands out the memory of its other
@@ -73,9 +73,9 @@ fn run_whole(plan: &Plan, step: &Step, memory: &Access, slots: &Slots, out: Bloc
     let buffer = &plan.passes.buffers[step.output];
     // A dying operand is in the output's own block, which is out of its slot while the step runs.
     let own = out.reader();
-    let read = |source: Source| match source {
-        Source::Leaf(leaf) => block(memory, &plan.leaves[leaf]),
-        Source::Buffer(index) => match &slots[plan.passes.buffers[index].slot] {
+    let read = |source: ElementSource| match source {
+        ElementSource::Leaf(leaf) => block(memory, &plan.leaves[leaf]),
+        ElementSource::Buffer(index) => match &slots[plan.passes.buffers[index].slot] {
             Some(fresh) => fresh.block(),
             None => own.reader(),
         },
@@ -85,19 +85,19 @@ fn run_whole(plan: &Plan, step: &Step, memory: &Access, slots: &Slots, out: Bloc
 
 /// The elements of an operand or a result; `None` while a step writes over them.
 fn elements<'a>(
-    source: Source,
+    source: ElementSource,
     plan: &'a Plan,
     memory: &'a Access,
     slots: &'a Slots,
 ) -> Option<ElementSlice<'a>> {
     match source {
-        Source::Leaf(leaf) => {
+        ElementSource::Leaf(leaf) => {
             let leaf = &plan.leaves[leaf];
             let (item, bytes) = (leaf.tensor.dtype().item_size(), memory.guard(leaf.tensor.storage()));
             let first = -(leaf.first_byte() as isize / item as isize);
             Some(ElementSlice { bytes: bytes.bytes(leaf.tensor.reach()), item, first })
         }
-        Source::Buffer(index) => {
+        ElementSource::Buffer(index) => {
             let Buffer { dtype, slot, .. } = plan.passes.buffers[index];
             Some(ElementSlice { bytes: slots[slot].as_ref()?.bytes(), item: dtype.item_size(), first: 0 })
         }

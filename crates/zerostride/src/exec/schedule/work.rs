@@ -9,7 +9,7 @@ use super::panels;
 use crate::exec::body;
 use crate::exec::elements::Window;
 use crate::memory::{Access, Block, Fresh};
-use crate::plan::{Buffer, Leaf, Source, Work};
+use crate::plan::{Buffer, ElementSource, Leaf, Work};
 use crate::{Error, Result};
 
 /// The result of each step of a plan that is still needed, by its slot.
@@ -19,7 +19,7 @@ pub(in crate::exec) type Slots = SmallVec<[Option<Fresh>; 4]>;
 pub(super) fn run_work<'a>(
     work: &Work,
     window: &Window<'_>,
-    read: impl Fn(Source) -> Block<'a>,
+    read: impl Fn(ElementSource) -> Block<'a>,
     out: (Block<'a>, DType),
 ) -> Result<()> {
     match work {

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{METADATA, METADATA_V2};
+use super::{METADATA_FILE, METADATA_V2_FILE};
 use crate::error::file::Problem;
 use crate::io::read_at::ReadAt;
 use crate::io::regular::check_regular;
@@ -138,9 +138,9 @@ impl NewFolder {
 /// Refuses to replace a folder that is anything but a store of one array, since everything in it would be
 /// removed.
 fn check_array(folder: &Path) -> Result<(), Problem> {
-    let text = fs::read(folder.join(METADATA)).unwrap_or_default();
+    let text = fs::read(folder.join(METADATA_FILE)).unwrap_or_default();
     let found: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
-    let is_v2 = text.is_empty() && folder.join(METADATA_V2).is_file();
+    let is_v2 = text.is_empty() && folder.join(METADATA_V2_FILE).is_file();
     match found["node_type"].as_str().or(is_v2.then_some("array")) {
         Some("array") => match foreign(folder).map_err(|source| Problem::Io { action: "list it", source })? {
             Some(path) => Err(Problem::Foreign { path }),
@@ -165,7 +165,9 @@ fn foreign(array: &Path) -> io::Result<Option<String>> {
             let (name, kind) = (entry.file_name(), entry.file_type()?);
             let path = folder.join(&name);
             let is_own = match name.to_str() {
-                Some(METADATA | METADATA_V2 | ".zattrs") => kind.is_file() && folder.as_os_str().is_empty(),
+                Some(METADATA_FILE | METADATA_V2_FILE | ".zattrs") => {
+                    kind.is_file() && folder.as_os_str().is_empty()
+                }
                 name => name.is_some_and(is_key) && (kind.is_file() || kind.is_dir()),
             };
             if !is_own {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::metadata::{Metadata, version2, version3};
-use super::{Files, METADATA, METADATA_V2, damaged};
+use super::{Files, METADATA_FILE, METADATA_V2_FILE, damaged};
 use crate::error::file::{FileError, HeaderLimit, Problem};
 use crate::io::entry::Entry;
 use crate::io::read_at::ReadAt;
@@ -57,16 +57,16 @@ fn visit(
         .ok_or_else(|| damaged(&*prefix, format!("there are more than {MAX_NODES} nodes")))?;
     // Consolidated metadata are copies of those of each node, which may be older than these.
     let key = |name| format!("{prefix}{name}");
-    let (key, text, metadata) = if let Some(text) = text(files, &key(METADATA))? {
-        let metadata = if is_array(&text).map_err(|reason| damaged(key(METADATA), reason))? {
+    let (key, text, metadata) = if let Some(text) = text(files, &key(METADATA_FILE))? {
+        let metadata = if is_array(&text).map_err(|reason| damaged(key(METADATA_FILE), reason))? {
             Some(version3(&text))
         } else {
             None
         };
-        (key(METADATA), text, metadata)
-    } else if let Some(text) = text(files, &key(METADATA_V2))? {
+        (key(METADATA_FILE), text, metadata)
+    } else if let Some(text) = text(files, &key(METADATA_V2_FILE))? {
         let metadata = version2(&text);
-        (key(METADATA_V2), text, Some(metadata))
+        (key(METADATA_V2_FILE), text, Some(metadata))
     } else if let Some(text) = text(files, &key(GROUP_V2))? {
         (key(GROUP_V2), text, None)
     } else {
@@ -95,7 +95,10 @@ fn visit(
 fn is_array(text: &[u8]) -> Result<bool, String> {
     let header: NodeFields = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     if header.zarr_format != 3 {
-        return Err(format!("version {} is not read; in a `{METADATA}` version 3 is", header.zarr_format));
+        return Err(format!(
+            "version {} is not read; in a `{METADATA_FILE}` version 3 is",
+            header.zarr_format
+        ));
     }
     match &*header.node_type {
         "array" => Ok(true),

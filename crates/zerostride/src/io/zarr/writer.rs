@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use zerostride_ops::DType;
 
 use super::metadata::{Keys, NAMES, zero};
-use super::{METADATA, METADATA_V2, NewFiles, blosc};
+use super::{METADATA_FILE, METADATA_V2_FILE, NewFiles, blosc};
 use crate::error::file::Problem;
 use crate::io::{Compression, ZarrFormat, npy};
 
@@ -140,8 +140,8 @@ impl StoreWriter {
         let item = dtype.item_size();
         let grid = ChunkGrid::new(shape, item, format);
         let (name, metadata) = match format {
-            ZarrFormat::V2 => (METADATA_V2, metadata_v2(&grid, compression, dtype, shape)?),
-            ZarrFormat::V3 => (METADATA, metadata(&grid, compression, dtype, shape)),
+            ZarrFormat::V2 => (METADATA_V2_FILE, metadata_v2(&grid, compression, dtype, shape)?),
+            ZarrFormat::V3 => (METADATA_FILE, metadata(&grid, compression, dtype, shape)),
         };
         if compression == Compression::None {
             let bytes = grid

@@ -12,7 +12,7 @@ use super::ready_operand::{AsReadyOperand, ReadyOperand};
 use crate::exec::body::{Compiled, LoadKind};
 use crate::exec::elements::ElementSlice;
 use crate::fork::{Guarded, Lock, OnceLock};
-use crate::plan::{Instruction, Load, Program, Source};
+use crate::plan::{ElementSource, Instruction, Load, Program};
 
 /// The most operands of an operation.
 const MOST_OPERANDS: usize = 3;
@@ -204,5 +204,5 @@ pub(super) fn read(op: Op, inferred: Inferred, operand: usize) -> DType {
 
 /// The load of an operand with contiguous elements.
 pub(super) fn load(operand: usize, dtype: DType) -> Load {
-    Load { source: Source::Leaf(operand), dtype, strides: Strides::default(), offset: 0 }
+    Load { source: ElementSource::Leaf(operand), dtype, strides: Strides::default(), offset: 0 }
 }

@@ -13,7 +13,7 @@ use crate::exec::body::Compiled;
 use crate::exec::elements::ElementSlice;
 use crate::exec::schedule::panels::{self, InCache};
 use crate::memory::Fresh;
-use crate::plan::{Leaf, Load, Plan, Program, Source, Work};
+use crate::plan::{ElementSource, Leaf, Load, Plan, Program, Work};
 use crate::{Result, Tensor};
 
 /// The most operands of a plan that is one such step.
@@ -40,7 +40,7 @@ impl<'p> StepInCache<'p> {
     /// for copies.
     pub(in crate::exec) fn run<'a>(
         &self,
-        elements: impl Fn(Source) -> Option<ElementSlice<'a>>,
+        elements: impl Fn(ElementSource) -> Option<ElementSlice<'a>>,
         out: &mut [u8],
     ) -> Option<Result<()>> {
         let StepInCache { shape, program, prepared } = *self;
@@ -89,11 +89,11 @@ pub(crate) fn run_plan(plan: &Plan) -> Option<Tensor> {
     }
     reading(&values, |storages, _| {
         let elements = |source| match source {
-            Source::Leaf(leaf) => {
+            ElementSource::Leaf(leaf) => {
                 let Leaf { tensor, moved, .. } = &plan.leaves[leaf];
                 Some(ElementSlice { bytes: storages[leaf], item: tensor.dtype().item_size(), first: -moved })
             }
-            Source::Buffer(_) => None,
+            ElementSource::Buffer(_) => None,
         };
         step.run(elements, result.bytes_mut())?.ok()
     })?;
