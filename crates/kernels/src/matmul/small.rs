@@ -1,5 +1,5 @@
 //! Owns many products of small matrices, one after the other: what one product prepares takes longer than
-//! such a product. The order of summation is that of `float.rs`. It does not know batches of several
+//! such a product. The order of summation is that of `factor.rs`. It does not know batches of several
 //! dimensions.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
