@@ -13,6 +13,7 @@ mod record;
 mod report;
 mod svg;
 mod targets;
+mod time;
 mod workload;
 
 use std::path::{Path, PathBuf};
@@ -289,7 +290,7 @@ fn line(measurement: &Measurement) -> String {
     };
     let fastest = measurement.fastest(measurement.mode()).map_or_else(String::new, |peer| {
         let ratio = peer.median / ours.median;
-        format!("  {:>9} {:<13} {ratio:>6.2}x", report::time(peer.median), peer.peer)
+        format!("  {:>9} {:<13} {ratio:>6.2}x", time::time(peer.median), peer.peer)
     });
     let limit = measurement
         .limit()
@@ -301,7 +302,7 @@ fn line(measurement: &Measurement) -> String {
         .map(|(peer, _)| peer.as_str())
         .collect();
     let wrong = if wrong.is_empty() { String::new() } else { format!("  WRONG: {}", wrong.join(", ")) };
-    format!("{what}  {:>9}{fastest}{limit}{wrong}", report::time(ours.median))
+    format!("{what}  {:>9}{fastest}{limit}{wrong}", time::time(ours.median))
 }
 
 /// The day, in UTC.

@@ -2,8 +2,8 @@
 //! compared with the memory's. It does not know how an SVG is written (`svg.rs`).
 
 use crate::record::{Measurement, Record};
-use crate::report::time;
 use crate::svg::{Axis, Form, Mark, Svg};
+use crate::time::time;
 
 /// Colours that are distinguishable in light and dark themes and for the colour-blind, each with its own
 /// shape. Source: Okabe and Ito, "Color Universal Design".

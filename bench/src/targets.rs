@@ -4,7 +4,7 @@
 use zerostride_bench::Mode;
 
 use crate::record::{Measurement, OURS, Record};
-use crate::report::time;
+use crate::time::time;
 
 /// One line of the table of targets.
 pub(crate) struct Verdict {

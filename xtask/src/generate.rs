@@ -4,27 +4,11 @@
 
 use std::fmt::Write;
 
-use zerostride_ops::{Class, Derivative, Domain, Function, Op, Rule, Section};
+use zerostride_ops::{Derivative, Domain, Function, Op, Rule};
 
-use crate::{Outcome, reference, root, stubs};
+use crate::{Outcome, reference, root, sections, stubs};
 
 const FILE: &str = "docs/operations.md";
-
-const SECTIONS: [(Class, &str, &str); 5] = [
-    (Class::Unary, "One operand", "Element by element."),
-    (Class::Binary, "Two operands", "Element by element; the operands broadcast."),
-    (Class::Nary, "More operands", "Element by element; all operands broadcast."),
-    (Class::Reduce, "Reductions", "Dimensions are combined; `dim` is one dimension, several, or all."),
-    (Class::Formula, "Formulas", "Written in terms of the operations above, and fused with them."),
-];
-
-/// The sections of the table of functions.
-pub(crate) const FUNCTIONS: [(Section, &str, &str); 4] = [
-    (Section::View, "Views", "Other shapes of the same elements."),
-    (Section::Product, "Products", "Sums of products; fused with what is computed of them."),
-    (Section::Join, "Tensors put together", "Copies, made at once."),
-    (Section::Move, "Elements repeated, moved, ordered, picked and counted", "Copies, made at once."),
-];
 
 /// Everything that is generated, by its path.
 fn generated() -> Result<[(&'static str, String); 3], String> {
@@ -49,11 +33,6 @@ pub(crate) fn check() -> Outcome {
     })
 }
 
-/// The title of a class of operations.
-pub(crate) fn title(class: Class) -> &'static str {
-    SECTIONS.iter().find(|(known, ..)| *known == class).map_or("Others", |(_, title, _)| title)
-}
-
 fn operations() -> String {
     let mut text = String::from(
         "# Operations\n\n\
@@ -61,7 +40,7 @@ fn operations() -> String {
          lists the categories of dtype after promotion; others are refused when the expression is built. *Gradient*\n\
          says where an operation has none, or one that is zero everywhere ([gradients](python/gradients.md)).\n",
     );
-    for (class, title, note) in SECTIONS {
+    for (class, title, note) in sections::OPERATIONS {
         let _ = write!(
             text,
             "\n## {title}\n\n{note}\n\n| call | also | computes in | result | gradient | |\n|---|---|---|---|---|---|\n"
@@ -70,7 +49,7 @@ fn operations() -> String {
             let _ = writeln!(text, "{}", row(*op));
         }
     }
-    for (section, title, note) in FUNCTIONS {
+    for (section, title, note) in sections::FUNCTIONS {
         let _ = write!(text, "\n## {title}\n\n{note}\n\n| call | also | |\n|---|---|---|\n");
         for info in
             Function::ALL.iter().map(|function| function.info()).filter(|info| info.section == section)

@@ -6,6 +6,7 @@ mod aarch64;
 mod accuracy;
 mod answers;
 mod bench;
+mod circles;
 mod columns;
 mod docs;
 mod generate;
@@ -15,14 +16,18 @@ mod oldest;
 mod python;
 mod reference;
 mod release;
+mod repository;
 mod sanitize;
+mod sections;
+mod source;
 mod stubs;
 mod test;
 mod tidy;
 mod web;
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
+
+use repository::{Outcome, root, run};
 
 const HELP: &str = "\
 cargo xtask COMMAND
@@ -47,9 +52,6 @@ cargo xtask COMMAND
                     their page, docs/python/reference.md
   tidy              the repository rules alone
 ";
-
-/// The result of a command: an error is a message for the user.
-type Outcome = Result<(), String>;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -88,23 +90,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// The repository's root.
-fn root() -> PathBuf {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    manifest.parent().unwrap_or(manifest).to_owned()
-}
-
-/// Runs a program in the repository's root and prints its command line.
-fn run(command: &mut Command) -> Outcome {
-    let words: Vec<_> = std::iter::once(command.get_program())
-        .chain(command.get_args())
-        .map(|word| word.to_string_lossy())
-        .collect();
-    let shown = words.join(" ");
-    eprintln!("\n$ {shown}");
-    let status =
-        command.current_dir(root()).status().map_err(|error| format!("cannot run `{shown}`: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("`{shown}` failed: {status}")) }
 }

@@ -113,7 +113,7 @@ fn own_sources() -> Result<String, String> {
         let path = root().join("crates/python/src").join(name);
         fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
     };
-    ["tensor.rs", "explain.rs", "threads.rs"].into_iter().map(read).collect()
+    ["tensor_methods.rs", "explain.rs", "threads.rs"].into_iter().map(read).collect()
 }
 
 /// The session in the comment above a function, or a getter of another name, in Rust.

@@ -5,7 +5,7 @@ use std::fs;
 
 use zerostride_ops::{Argument, Default, Function, Kind, Op, Scalar, Shown};
 
-use crate::{generate, root};
+use crate::{root, sections};
 
 /// The file that is written, from the root of the repository.
 pub(crate) const FILE: &str = "crates/python/python/zerostride/__init__.pyi";
@@ -13,7 +13,7 @@ pub(crate) const FILE: &str = "crates/python/python/zerostride/__init__.pyi";
 const TEMPLATE: &str = "crates/python/stubs/template.pyi";
 
 /// Folder of the package's own tables.
-const FUNCTIONS: &str = "crates/python/src/functions";
+const FUNCTIONS_FOLDER: &str = "crates/python/src/functions";
 
 /// The dtypes under their names in Python.
 const DTYPES: [&str; 15] = [
@@ -169,7 +169,7 @@ fn operations() -> Vec<Row> {
     let mut rows = Vec::new();
     for op in Op::ALL {
         let info = op.info();
-        let section = generate::title(info.class);
+        let section = sections::title(info.class);
         let doc = info.doc.trim().to_owned();
         let arguments = &op.signature().arguments;
         let mut parameters: Vec<String> = Vec::new();
@@ -233,7 +233,7 @@ fn functions() -> impl Iterator<Item = Row> {
             doc: info.doc.trim().to_owned(),
             function: info.shown != Shown::method,
             method: info.shown != Shown::function,
-            section: generate::FUNCTIONS
+            section: sections::FUNCTIONS
                 .map(|(section, title, _)| (section == info.section).then_some(title))
                 .into_iter()
                 .flatten()
@@ -271,8 +271,8 @@ fn parameter(argument: &Argument) -> String {
 
 /// The rows of the package's own tables, read from its sources: `both "name" "input, dim=None" |a| ...`.
 fn own() -> Result<Vec<Row>, String> {
-    let folder = root().join(FUNCTIONS);
-    let entries = fs::read_dir(&folder).map_err(|error| format!("{FUNCTIONS}: {error}"))?;
+    let folder = root().join(FUNCTIONS_FOLDER);
+    let entries = fs::read_dir(&folder).map_err(|error| format!("{FUNCTIONS_FOLDER}: {error}"))?;
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     let mut rows = Vec::new();

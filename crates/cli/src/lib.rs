@@ -15,6 +15,7 @@ mod failure;
 mod file_text;
 mod help_text;
 mod interrupt;
+mod operand_name;
 mod policy;
 mod report;
 mod shape_text;

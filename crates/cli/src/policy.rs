@@ -6,9 +6,9 @@ use zerostride::{Error, Op};
 use zerostride_explain::{Explanation, Operand, Options};
 
 use crate::bytes;
-use crate::evaluate::operand_name;
 use crate::expr::{Ast, Kind, Node, NodeId, Span, parse};
 use crate::failure::Report;
+use crate::operand_name::operand_name;
 use crate::report;
 use crate::words::{engine, say};
 

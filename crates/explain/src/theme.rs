@@ -14,7 +14,12 @@ pub(crate) struct Palette {
 }
 
 /// How many operands have a colour of their own.
-pub(crate) const HUES: usize = 4;
+const HUES: usize = 4;
+
+/// The number of an operand's colour.
+pub(crate) fn hue(operand: usize) -> usize {
+    1 + operand % HUES
+}
 
 const LIGHT: Palette = Palette {
     ground: "#ffffff",

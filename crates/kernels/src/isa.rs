@@ -186,7 +186,7 @@ fn task_with_avx512(task: impl Task) {
 }
 
 /// Bytes of a cache line, on every processor that the kernels are tuned for.
-pub(crate) const CACHE_LINE_BYTES: usize = 64;
+pub const CACHE_LINE_BYTES: usize = 64;
 
 /// Prefetches `BYTES` from an address on, line by line; nothing where stable Rust has no instruction for it.
 /// The address need not be readable.

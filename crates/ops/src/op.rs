@@ -256,6 +256,11 @@ impl Op {
         self.info().name
     }
 
+    /// The call as documented: `add(input, other, *, alpha=1)`.
+    pub fn usage(self) -> String {
+        format!("{}({})", self.name(), self.info().arguments)
+    }
+
     /// The arguments with their kinds and defaults.
     pub fn signature(self) -> &'static Signature {
         static SIGNATURES: [OnceLock<Signature>; Op::ALL.len()] = [const { OnceLock::new() }; Op::ALL.len()];

@@ -1,10 +1,11 @@
-//! Owns promotion: the dtype that operands are converted to. It does not know any operation (`infer.rs`).
+//! Owns promotion: the dtype that operands are converted to, and whether a number can be. It does not know
+//! any operation (`infer.rs`).
 //!
 //! Source: PyTorch's `c10/core/ScalarType.cpp` and `aten/src/ATen/native/TypeProperties.cpp`, measured in
 //! `spec/golden/promotion.json`. PyTorch refuses to mix `u16`, `u32` and `u64` with other integers; there the
 //! Python array API standard decides (2024.12, "Type promotion rules").
 
-use crate::{Category, DType, OpError};
+use crate::{Category, DType, OpError, Scalar};
 
 /// The three kinds of operand. Operands of a lower bucket count only if their category is higher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -132,6 +133,24 @@ fn meet(higher: Option<DType>, lower: Option<DType>) -> Result<Option<DType>, Op
 /// or a higher category.
 pub fn can_cast(from: DType, to: DType) -> bool {
     from.category() <= to.category()
+}
+
+impl Scalar {
+    /// The number itself, after PyTorch's check that the dtype can hold it.
+    ///
+    /// # Errors
+    /// It [overflows](Scalar::overflows).
+    ///
+    /// ```
+    /// use zerostride_ops::{DType, Scalar};
+    /// assert_eq!(Scalar::Int(255).held_by(DType::U8)?, Scalar::Int(255));
+    /// let error = Scalar::Int(300).held_by(DType::U8).unwrap_err();
+    /// assert_eq!(error.to_string(), "value cannot be converted to type uint8_t without overflow");
+    /// # Ok::<(), zerostride_ops::OpError>(())
+    /// ```
+    pub fn held_by(self, dtype: DType) -> Result<Scalar, OpError> {
+        if self.overflows(dtype) { Err(OpError::Overflow { dtype }) } else { Ok(self) }
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use core::fmt;
 
 use num_complex::Complex64;
 
-use crate::{Category, DType, OpError};
+use crate::{Category, DType};
 
 /// A bare number: what a Python `True`, `2`, `0.5` or `1j` is to PyTorch.
 ///
@@ -67,22 +67,6 @@ impl Scalar {
             }
             (number, Category::Float | Category::Complex) => too_large(number.to_f64()),
         }
-    }
-
-    /// The number itself, after PyTorch's check that the dtype can hold it.
-    ///
-    /// # Errors
-    /// It [overflows](Scalar::overflows).
-    ///
-    /// ```
-    /// use zerostride_ops::{DType, Scalar};
-    /// assert_eq!(Scalar::Int(255).held_by(DType::U8)?, Scalar::Int(255));
-    /// let error = Scalar::Int(300).held_by(DType::U8).unwrap_err();
-    /// assert_eq!(error.to_string(), "value cannot be converted to type uint8_t without overflow");
-    /// # Ok::<(), zerostride_ops::OpError>(())
-    /// ```
-    pub fn held_by(self, dtype: DType) -> Result<Scalar, OpError> {
-        if self.overflows(dtype) { Err(OpError::Overflow { dtype }) } else { Ok(self) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Owns the parsing of a row's arguments, which are written as PyTorch documents them, and the binding of a
 //! call's arguments to them. It does not know what a call does with them.
 
-use crate::{Op, Scalar};
+use crate::Scalar;
 
 /// The type of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,16 +241,10 @@ fn default_of(text: &'static str) -> Default {
     }
 }
 
-impl Op {
-    /// The call as documented: `add(input, other, *, alpha=1)`.
-    pub fn usage(self) -> String {
-        format!("{}({})", self.name(), self.info().arguments)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Op;
 
     #[test]
     fn a_signature_is_read_as_pytorch_writes_it() {

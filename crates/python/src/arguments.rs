@@ -8,11 +8,10 @@ use smallvec::SmallVec;
 use zerostride::{Argument, DType, Device, Expr, Scalar, Tensor};
 use zerostride_ops::{self as ops, Misfit, Signature};
 
-use crate::entry::Call;
-use crate::error::{TraceError, raise};
+use crate::call::Call;
+use crate::error::{TraceError, raise, type_name};
 use crate::expr::PyExpr;
 use crate::operand::Given;
-use crate::row::type_name;
 use crate::sequence::{self, Limit};
 use crate::{dtype, expr, number, tensor, threads};
 

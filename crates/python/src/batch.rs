@@ -5,10 +5,9 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use zerostride::{Expr, Tensor, mapped};
 
-use crate::error::raise;
+use crate::error::{raise, type_name};
 use crate::expr::PyExpr;
 use crate::operand::Given;
-use crate::row::type_name;
 
 /// For each array of examples along its first dimension one that stands for an example.
 #[pyfunction]

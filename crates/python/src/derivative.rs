@@ -7,11 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use zerostride::{Category, DType, Error, Expr, Variable, policy};
 
-use crate::error::raise;
+use crate::error::{raise, type_name};
 use crate::expr::PyExpr;
 use crate::number;
 use crate::operand::Given;
-use crate::row::type_name;
 
 /// What is wanted of a function.
 #[derive(Clone, Debug, FromPyObject)]

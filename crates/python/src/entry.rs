@@ -18,6 +18,7 @@ use pyo3::{PyTypeInfo, ffi};
 use smallvec::SmallVec;
 use zerostride_ops::{self as ops, Op, Shown};
 
+use crate::call::Call;
 use crate::examples;
 use crate::expr::PyExpr;
 use crate::functions::{self, Function};
@@ -25,16 +26,6 @@ use crate::row;
 use crate::rules;
 use crate::tensor::PyTensor;
 use crate::threads;
-
-/// The arguments of one call, borrowed from Python for its duration.
-pub(crate) struct Call<'a, 'py> {
-    pub(crate) py: Python<'py>,
-    /// The positional arguments; the receiver of a method comes first.
-    pub(crate) positional: SmallVec<[&'a Bound<'py, PyAny>; 6]>,
-    pub(crate) named: SmallVec<[(String, &'a Bound<'py, PyAny>); 2]>,
-    /// Whether there is a receiver.
-    pub(crate) method: bool,
-}
 
 /// One row as an entry point.
 struct Entry {

@@ -11,7 +11,8 @@ use zerostride::io::{FileError, Problem};
 use zerostride::{Error, ErrorClass, Op, Shape, ShapeError};
 use zerostride_explain::{Explanation, Operand, Options, Page};
 
-use crate::{explain, threads};
+use crate::repair::repair;
+use crate::signals;
 
 pyo3::create_exception!(
     zerostride,
@@ -42,7 +43,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
 /// The exception for an error of the engine in an operation.
 pub(crate) fn raise_in(error: Error, op: Option<Op>) -> PyErr {
     if matches!(error.root(), Error::Interrupted) {
-        return threads::raised();
+        return signals::raised();
     }
     if let Error::Policy(objection) = error.root() {
         let (shapes, op) = (&objection.record.shapes, Op::from_name(&objection.record.op));
@@ -104,7 +105,7 @@ fn broadcast(
     value.setattr("dim", dim)?;
     // Shapes that broadcast, but against a policy: the alternatives to a mutual stretch.
     let repairs = explanation.repairs().iter().chain(explanation.alternatives());
-    let repairs = repairs.map(|repair| explain::repair(py, &explanation, repair));
+    let repairs = repairs.map(|found| repair(py, &explanation, found));
     value.setattr("repairs", repairs.collect::<PyResult<Vec<_>>>()?)?;
     // The first line is the error itself, as operations word it.
     let text = explanation.text(&Page::default());
@@ -112,4 +113,9 @@ fn broadcast(
         value.call_method1("add_note", (diagnosis.trim_matches('\n'),))?;
     }
     Ok(raised)
+}
+
+/// The name of an object's class in messages.
+pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
 }

@@ -5,11 +5,10 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use zerostride::Op;
-use zerostride_explain::{Explanation, Lang, Operand, Options, Page, Repair};
+use zerostride_explain::{Explanation, Lang, Operand, Options, Page};
 
-use crate::error::raise;
+use crate::error::{raise, type_name};
 use crate::operand::Given;
-use crate::row::type_name;
 use crate::sequence;
 
 /// A broadcast explained: what is stretched, what results, what it costs; or why shapes do not go together,
@@ -70,19 +69,6 @@ fn operand(object: &Bound<'_, PyAny>) -> PyResult<Operand> {
         PyTypeError::new_err(format!("explain() takes shapes, as (5, 1, 4), and arrays, not {name}"))
     };
     sequence::shape(object)?.map(|shape| Operand::new(&shape)).ok_or_else(wrong)
-}
-
-/// One repair, as in the JSON.
-pub(crate) fn repair<'py>(
-    py: Python<'py>,
-    explanation: &Explanation,
-    repair: &Repair,
-) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("operand", &explanation.names()[repair.operand])?;
-    dict.set_item("call", &repair.call)?;
-    dict.set_item("shape", PyTuple::new(py, repair.shape.iter())?)?;
-    Ok(dict)
 }
 
 #[pymethods]

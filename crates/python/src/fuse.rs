@@ -17,13 +17,12 @@ use zerostride::{DType, Expr, Operand, Plan, Template, Tensor, eval_all};
 
 use crate::autocast;
 use crate::derivative::{self, Derivative};
-use crate::error::{TraceError, raise};
+use crate::error::{TraceError, raise, type_name};
 use crate::expr::PyExpr;
 use crate::memory;
 use crate::once::Once;
 use crate::operand::Given;
 use crate::results::{Output, Returned};
-use crate::row::type_name;
 use crate::rules::Rules;
 use crate::signature::{self, Part, Signature};
 use crate::team;

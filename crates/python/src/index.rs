@@ -7,11 +7,10 @@ use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 use zerostride::{Category, DType, Expr, Index, Tensor};
 
 use crate::arguments::Value;
-use crate::error::{TraceError, raise};
+use crate::error::{TraceError, raise, type_name};
 use crate::expr::PyExpr;
 use crate::nested;
 use crate::operand::Given;
-use crate::row::type_name;
 use crate::threads::compute;
 
 fn item(object: &Bound<'_, PyAny>) -> PyResult<Index> {

@@ -11,6 +11,7 @@
 mod arguments;
 mod autocast;
 mod batch;
+mod call;
 mod derivative;
 mod dtype;
 #[allow(unsafe_code)]
@@ -19,6 +20,7 @@ mod error;
 mod examples;
 mod explain;
 mod expr;
+mod expr_methods;
 mod eye;
 mod functions;
 mod fuse;
@@ -34,15 +36,19 @@ mod outline;
 mod policy;
 mod pool;
 mod prepared;
+mod repair;
 mod results;
 mod row;
 mod rules;
 mod sequence;
+mod signals;
 mod signature;
 mod source;
+mod target;
 #[allow(unsafe_code)]
 mod team;
 mod tensor;
+mod tensor_methods;
 mod threads;
 
 use pyo3::exceptions::PyImportError;
@@ -70,11 +76,11 @@ fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(explain::explain, module)?)?;
     module.add_function(wrap_pyfunction!(eye::_eye, module)?)?;
     module.add_function(wrap_pyfunction!(eye::_eye_sees_every, module)?)?;
-    module.add_function(wrap_pyfunction!(expr::_traced, module)?)?;
+    module.add_function(wrap_pyfunction!(expr_methods::_traced, module)?)?;
     module.add_function(wrap_pyfunction!(memory::rebuild, module)?)?;
     module.add_function(wrap_pyfunction!(outline::_settled, module)?)?;
     module.add_function(wrap_pyfunction!(outline::_step, module)?)?;
-    module.add_function(wrap_pyfunction!(row::_target, module)?)?;
+    module.add_function(wrap_pyfunction!(target::_target, module)?)?;
     module.add_function(wrap_pyfunction!(row::_write, module)?)?;
     module.add_function(wrap_pyfunction!(rules::_are_numpys, module)?)?;
     module.add_function(wrap_pyfunction!(rules::_by_torchs_rules, module)?)?;
@@ -94,7 +100,7 @@ fn settle_pyo3(py: Python<'_>) -> PyResult<()> {
     py.None().bind(py).cast::<PySequence>().ok();
     py.get_type::<PyTuple>().name()?;
     PyTuple::empty(py).try_iter()?.size_hint();
-    py.get_type::<tensor::Rows>();
+    py.get_type::<tensor_methods::Rows>();
     py.get_type::<memory::Borrowed>();
     Ok(())
 }

@@ -7,10 +7,9 @@ use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PySequence, PyString, PyTup
 use zerostride::{Category, Complex64, DType, Scalar, Tensor, promote_types, stack};
 
 use crate::dtype;
-use crate::error::raise;
+use crate::error::{raise, type_name};
 use crate::number;
 use crate::operand::Given;
-use crate::row::type_name;
 
 /// A tensor with a copy of the data.
 pub(crate) fn tensor(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use zerostride::Op;
 
-use crate::entry::Call;
+use crate::call::Call;
 use crate::expr::PyExpr;
 use crate::functions;
 use crate::number;

@@ -4,7 +4,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use zerostride::{Expr, Op, Step};
+use zerostride::{Expr, Op, OutlineNode};
 
 use crate::expr::{self, PyExpr};
 use crate::operand::Given;
@@ -17,25 +17,25 @@ pub(crate) fn _step<'py>(expr: &Bound<'py, PyExpr>) -> PyResult<(usize, Bound<'p
     let node = |expr: &Expr| Bound::new(py, PyExpr(expr.clone()));
     let nodes = |exprs: &[Expr]| PyList::new(py, exprs.iter().map(node).collect::<PyResult<Vec<_>>>()?);
     let step = match expr.step().map_err(crate::error::raise)? {
-        Step::Tensor(tensor) => ("tensor", tensor::object(py, tensor.alias())?).into_pyobject(py)?,
-        Step::Number(value) => ("number", number::object(py, value)?).into_pyobject(py)?,
-        Step::Map(op, operands, compute) => {
+        OutlineNode::Tensor(tensor) => ("tensor", tensor::object(py, tensor.alias())?).into_pyobject(py)?,
+        OutlineNode::Number(value) => ("number", number::object(py, value)?).into_pyobject(py)?,
+        OutlineNode::Map(op, operands, compute) => {
             ("map", nodes(operands)?, op.name(), dtype::object(py, compute)).into_pyobject(py)?
         }
-        Step::Cast(operand) => ("cast", node(operand)?).into_pyobject(py)?,
-        Step::Reduce { op, operand, dims, keepdim, correction } => {
+        OutlineNode::Cast(operand) => ("cast", node(operand)?).into_pyobject(py)?,
+        OutlineNode::Reduce { op, operand, dims, keepdim, correction } => {
             ("reduce", node(operand)?, op.name(), PyTuple::new(py, dims)?, keepdim, correction)
                 .into_pyobject(py)?
         }
-        Step::Matmul(factors) => ("matmul", nodes(factors)?).into_pyobject(py)?,
-        Step::Select(operand, selection) => {
+        OutlineNode::Matmul(factors) => ("matmul", nodes(factors)?).into_pyobject(py)?,
+        OutlineNode::Select(operand, selection) => {
             ("select", node(operand)?, selection.starts, selection.dims).into_pyobject(py)?
         }
-        Step::Reshape(operand) => ("reshape", node(operand)?).into_pyobject(py)?,
-        Step::Diagonal(operand, [offset, dim1, dim2]) => {
+        OutlineNode::Reshape(operand) => ("reshape", node(operand)?).into_pyobject(py)?,
+        OutlineNode::Diagonal(operand, [offset, dim1, dim2]) => {
             ("diagonal", node(operand)?, offset, dim1, dim2).into_pyobject(py)?
         }
-        Step::Unfold(operand, [dim, size, step]) => {
+        OutlineNode::Unfold(operand, [dim, size, step]) => {
             ("unfold", node(operand)?, dim, size, step).into_pyobject(py)?
         }
     };

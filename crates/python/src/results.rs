@@ -6,10 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 use zerostride::Expr;
 
-use crate::error::TraceError;
+use crate::error::{TraceError, type_name};
 use crate::once::name;
 use crate::operand::Given;
-use crate::row::type_name;
 
 /// A result, or a structure of results.
 pub(crate) enum Output {

@@ -1,21 +1,22 @@
 //! Owns the call of a row of the table of operations from Python: what the arguments mean, and whether the
 //! row is evaluated, written to a target, or traced. It does not know how Python calls (`entry.rs`).
 
-use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 use zerostride::{Argument, Arguments, Category, DType, Op, Tensor, policy};
 use zerostride_ops::{Class, Kind, Rule};
 
-use crate::entry::Call;
-use crate::error::{TraceError, raise, raise_in};
+use crate::call::Call;
+use crate::error::{TraceError, raise, raise_in, type_name};
 use crate::functions;
 use crate::operand::Given;
 use crate::sequence::{self, Limit};
+use crate::target::{target, untraceable_target};
 use crate::tensor::PyTensor;
 use crate::threads::{built, compute, is_large};
-use crate::{dtype, expr, memory, tensor};
+use crate::{dtype, expr, tensor};
 
 /// The signature of a row's function, in Python's notation.
 pub(crate) fn signature(op: Op) -> String {
@@ -23,11 +24,6 @@ pub(crate) fn signature(op: Op) -> String {
     let star = if arguments.contains("*, ") { "" } else { ", *" };
     let dtype = if op.info().takes_dtype { ", dtype=None" } else { "" };
     format!("({arguments}{star}{dtype}, out=None)")
-}
-
-/// The name of an object's class in messages.
-pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
-    object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
 }
 
 /// Calls a row: as a function, or as a method with its receiver.
@@ -158,36 +154,6 @@ fn eager<'py, const N: usize>(
     let numels = numels.into_iter().chain([target.numel()]);
     compute(py, numels, || Tensor::apply_out(op, operands(), &target)).map_err(raise)?;
     Ok(out.clone())
-}
-
-/// The error for a traced function that writes to a tensor.
-pub(crate) fn untraceable_target(name: &str, out: &Bound<'_, PyAny>) -> PyErr {
-    TraceError::new_err(format!(
-        "{name}() with out={} writes to an array, which a traced function cannot do: return the result",
-        type_name(out)
-    ))
-}
-
-/// The tensor of an object that is passed as `out`; the object sees what is written to it.
-pub(crate) fn target(out: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    if let Ok(tensor) = out.cast::<PyTensor>() {
-        return Ok(tensor.get().0.alias());
-    }
-    let name = type_name(out);
-    let Some(found) = memory::array(out)? else {
-        return Err(PyTypeError::new_err(format!("out must be a tensor or an array, not {name}")));
-    };
-    found.shared().map_err(|why| {
-        PyValueError::new_err(format!(
-            "out cannot be written in place: the {name} {why}; compute without out, and copy the result into it"
-        ))
-    })
-}
-
-/// The tensor of the object that `evaluate` gets as `out`; an error comes before anything is computed.
-#[pyfunction]
-pub(crate) fn _target<'py>(out: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    tensor::object(out.py(), target(out)?)
 }
 
 /// Writes the result of `evaluate` to its target, broadcast to it, with the dtypes that `out` allows.

@@ -10,12 +10,11 @@ use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
 use zerostride::{Category, DType};
 
-use crate::entry::Call;
-use crate::error::TraceError;
+use crate::call::Call;
+use crate::error::{TraceError, type_name};
 use crate::expr::PyExpr;
 use crate::once::Once;
 use crate::operand::Given;
-use crate::row::type_name;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Rules {

@@ -15,7 +15,7 @@ use crate::error::raise;
 use crate::expr::PyExpr;
 use crate::fuse::Fused;
 use crate::once::Once;
-use crate::threads;
+use crate::signals;
 
 /// An array in a file, whose elements are read when they are needed; made by ``open``.
 #[pyclass(name = "Source", module = "zerostride", frozen, extends = PyExpr)]
@@ -103,7 +103,7 @@ fn told(watch: Option<&Py<PyAny>>, progress: Progress) -> ControlFlow<()> {
     match heard {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => {
-            threads::will_raise(error);
+            signals::will_raise(error);
             ControlFlow::Break(())
         }
     }

@@ -1,24 +1,19 @@
 //! Owns the surroundings of a computation: whether the GIL is released, how Ctrl-C ends it, the caller's
 //! line, and the number of threads. It does not know what is computed.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::{env, thread};
 
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use zerostride::policy::{self, Caller};
 use zerostride::{Result, interruptible, set_waiter};
 
 use crate::error::raise;
+use crate::signals::raises;
 
 /// Elements of all operands together from which on the GIL is released: below, releasing and taking it costs
 /// more than the operation.
 const WORTH_DETACHING: usize = 1 << 16;
-
-thread_local! {
-    /// The exception that a signal's handler has raised.
-    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
-}
 
 /// Whether a computation is large enough to release the GIL.
 #[inline]
@@ -67,16 +62,6 @@ fn has_raised() -> bool {
     Python::attach(raises)
 }
 
-fn raises(py: Python<'_>) -> bool {
-    match py.check_signals() {
-        Ok(()) => false,
-        Err(error) => {
-            RAISED.set(Some(error));
-            true
-        }
-    }
-}
-
 /// Waits for a tensor: meanwhile other Python threads run, and signals are handled.
 fn wait(attempt: &mut (dyn FnMut() -> bool + Send)) -> bool {
     Python::attach(|py| {
@@ -110,16 +95,6 @@ fn given() -> Option<usize> {
     }
     let processors = thread::available_parallelism().map_or(1, Into::into);
     Some(threads("OMP_NUM_THREADS")?.min(processors))
-}
-
-/// The exception that interrupted an evaluation.
-pub(crate) fn raised() -> PyErr {
-    RAISED.take().unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))
-}
-
-/// Sets the exception that an interrupted evaluation on this thread will raise.
-pub(crate) fn will_raise(error: PyErr) {
-    RAISED.set(Some(error));
 }
 
 /// Builds something under a policy: its broadcasts belong to the line of the program that is running.

@@ -4,8 +4,6 @@
 
 use zerostride_shape::Size;
 
-use crate::operand::is_name;
-
 /// The sizes that letters stand for. Six of them, multiplied, still are a number of elements.
 const PRIMES: [Size; 12] = [997, 991, 983, 977, 971, 967, 953, 947, 941, 937, 929, 919];
 const MOST: usize = 6;
@@ -108,6 +106,11 @@ impl Letters {
             _ => format!("{coefficient}{times}{}", factors.join(times)),
         }
     }
+}
+
+pub(crate) fn is_name(name: &str) -> bool {
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    starts && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use zerostride_explain::Operand;
 use zerostride_ops::{Category, Complex64, DType};
 use zerostride_shape::{MAX_RANK, Size};
 
-use crate::letters::Letters;
+use crate::letters::{Letters, is_name};
 use crate::state::Written;
 
 /// The most values; more are refused.
@@ -42,11 +42,6 @@ impl Written {
             _ => Err(Mistake::Name),
         }
     }
-}
-
-pub(crate) fn is_name(name: &str) -> bool {
-    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    starts && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 fn read(text: &str, letters: &mut Letters) -> Result<Operand, Mistake> {

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many forks lie between the first process and this one. It changes while there is only one thread.
-static PROCESS: AtomicUsize = AtomicUsize::new(0);
+static FORKS: AtomicUsize = AtomicUsize::new(0);
 
 /// The thread that forked, in a child.
 static SURVIVOR: AtomicU64 = AtomicU64::new(0);
@@ -34,7 +34,7 @@ thread_local! {
 /// The number of this process, which is another one in a child.
 #[inline]
 pub(crate) fn process() -> usize {
-    PROCESS.load(Ordering::Relaxed)
+    FORKS.load(Ordering::Relaxed)
 }
 
 /// A number that no other thread of this process, or of those before it, has had; not 0.
@@ -96,12 +96,12 @@ pub(crate) struct Lock<T: 'static> {
 }
 
 /// A lock that a fork can take, of any content.
-trait Held: Sync {
+trait HoldableLock: Sync {
     fn guarded(&self) -> Guarded;
     fn hold(&'static self) -> Box<dyn Any>;
 }
 
-impl<T: Send> Held for Lock<T> {
+impl<T: Send> HoldableLock for Lock<T> {
     fn guarded(&self) -> Guarded {
         self.guarded
     }
@@ -112,7 +112,7 @@ impl<T: Send> Held for Lock<T> {
 }
 
 /// All locks that have been taken. This one is taken last, also by threads that hold another.
-static KNOWN: Mutex<Vec<&'static dyn Held>> = Mutex::new(Vec::new());
+static KNOWN: Mutex<Vec<&'static dyn HoldableLock>> = Mutex::new(Vec::new());
 
 impl<T: Send> Lock<T> {
     pub(crate) const fn new(guarded: Guarded, value: T) -> Lock<T> {
@@ -238,7 +238,7 @@ extern "C" fn after() {
 
 #[cfg(unix)]
 extern "C" fn begin_child() {
-    PROCESS.fetch_add(1, Ordering::Relaxed);
+    FORKS.fetch_add(1, Ordering::Relaxed);
     SURVIVOR.store(this_thread(), Ordering::Relaxed);
     after();
     if let Some(in_child) = IN_CHILD.get() {

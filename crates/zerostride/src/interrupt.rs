@@ -14,7 +14,7 @@ pub(crate) const PERIOD: Duration = Duration::from_millis(20);
 
 /// The pause after a call of `stop`, as a multiple of the call's own time, where that is longer than
 /// [`PERIOD`].
-const PATIENCE: u32 = 10;
+const PAUSE_FACTOR: u32 = 10;
 
 #[derive(Clone, Copy)]
 struct Watch {
@@ -134,7 +134,7 @@ fn ask(watch: Watch) -> bool {
         resume_unwind(Box::new(Stopped(Error::Forked)));
     }
     let answered = Instant::now();
-    let pause = PERIOD.max((answered - asked) * PATIENCE);
+    let pause = PERIOD.max((answered - asked) * PAUSE_FACTOR);
     WATCH.set(Some(Watch { next: answered + pause, ..watch }));
     stops
 }

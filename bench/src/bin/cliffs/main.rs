@@ -9,7 +9,6 @@
 mod case;
 mod sides;
 
-use std::error::Error;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -17,9 +16,7 @@ use serde::Serialize;
 use zerostride::DType;
 
 use case::{Case, Random};
-use sides::{Limit, NumPy};
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
+use sides::{Limit, NumPy, Outcome};
 
 /// How many cases are measured again, more carefully, for each worst case that is reported.
 const SUSPECTS: usize = 4;

@@ -1,6 +1,7 @@
 //! Owns the processes that a case is compared with: NumPy, and the loop that only moves bytes. It does not
 //! know how cases are drawn.
 
+use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -8,8 +9,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 use zerostride_bench::{Kind, Mode, Operand, Reply, Request, Task};
 
-use crate::Outcome;
 use crate::case::Case;
+
+pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// A process that answers each line with a line.
 struct Side {

@@ -4,8 +4,9 @@
 use zerostride::{Argument, DType, Dims, Expr, Outcome, Scalar, Tensor, keepdim};
 use zerostride_ops::{self as ops, Kind, Misfit, Signature};
 
+use super::dtypes::dtype;
 use super::value::{Part, Value};
-use super::{Budget, Fault, dry, evaluated, names, stand_in};
+use super::{Budget, Fault, dry};
 use crate::expr::{Name, Problem, Span};
 use crate::words::say;
 
@@ -77,7 +78,7 @@ impl Part {
                     let problem = Problem::new(say!("unknown-dtype", name = &**word), self.span);
                     problem.help(say!("there-are", names = DType::ALL.map(DType::name).join(", "))).into()
                 };
-                names::dtype(word).map_err(unknown)
+                dtype(word).map_err(unknown)
             }
             _ => Err(self.unwanted(&say!("some-dtype"))),
         }
@@ -202,7 +203,7 @@ impl<'a> Bound<'a> {
         make: impl FnOnce() -> zerostride::Result<Tensor>,
     ) -> Result<Tensor, Fault> {
         let stands_in = self.budget.is_dry();
-        self.make(shape, dtype, || if stands_in { stand_in(shape, dtype) } else { make() })
+        self.make(shape, dtype, || if stands_in { dry::stand_in(shape, dtype) } else { make() })
     }
 
     /// The result of a function that runs at once and takes as much memory as a tensor of this shape: memory
@@ -309,7 +310,7 @@ impl<'a> Bound<'a> {
 
     /// The elements of an argument that has been bound.
     pub(super) fn computed(&self, part: Part) -> Result<Tensor, Fault> {
-        evaluated(part, self.budget)
+        dry::evaluated(part, self.budget)
     }
 
     pub(super) fn integer_or(&mut self, name: &str, default: isize) -> Result<isize, Fault> {

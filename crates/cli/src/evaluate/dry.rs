@@ -1,6 +1,8 @@
-//! Owns the results of functions: memory is reserved for them, and a dry run replaces them by placeholders,
-//! since the engine knows shapes and dtypes before it reads an element. It does not know the functions.
+//! Owns the operands and results of functions: memory is reserved for them, and a dry run replaces them by
+//! placeholders, since the engine knows shapes and dtypes before it reads an element. It does not know the
+//! functions.
 
+use zerostride::stream::Passes;
 use zerostride::{DType, Result, Results, Tensor};
 
 use super::value::{Part, Value};
@@ -22,6 +24,22 @@ pub(super) fn read_at_once(
         true => Tensor::full(&[], 1, tensor.dtype())?.broadcast_to(tensor.shape()),
         false => Ok(tensor),
     }
+}
+
+/// Computes a part's elements, after reserving their memory: functions that move elements read them at once.
+pub(super) fn evaluated(part: Part, budget: &Budget) -> std::result::Result<Tensor, Fault> {
+    let span = part.span;
+    let expr = part.tensor()?;
+    let engine = |error| Fault::engine(error, span);
+    let (shape, dtype) = (expr.shape().map_err(engine)?, expr.dtype().map_err(engine)?);
+    budget.take_tensor(shape, dtype).map_err(|message| Problem::new(message, span))?;
+    let passes = expr.has_inputs().then(|| expr.passes_in_memory(None)).transpose().map_err(engine)?;
+    budget.note_read(passes.as_ref().map_or(0, Passes::bytes_read));
+    if budget.is_dry() {
+        zerostride::policy::check(&expr).map_err(engine)?;
+        return stand_in(shape, dtype).map_err(engine);
+    }
+    passes.map_or_else(|| expr.eval(), |passes| passes.run(None)).map_err(engine)
 }
 
 /// The results of a function, after reserving memory; placeholders in a dry run.

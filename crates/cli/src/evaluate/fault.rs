@@ -5,8 +5,9 @@ use zerostride::{Category, Error, Op, OpError, ShapeError};
 use zerostride_explain::{Explanation, Operand, Options};
 use zerostride_ops::Domain;
 
-use crate::expr::{Kind, Problem, Span, parse};
+use crate::expr::{Problem, Span};
 use crate::failure::{Report, Status};
+use crate::operand_name::operand_name;
 use crate::policy;
 use crate::words::say;
 
@@ -111,20 +112,6 @@ fn advice(error: &Error) -> Option<String> {
         Error::Op(OpError::NotBool { .. }) => Some(say!("comparison-makes-mask")),
         _ => None,
     }
-}
-
-/// The name of an operand in the explanation: its text, if that is short enough for a table.
-pub(crate) fn operand_name(source: &str, span: Span) -> Option<String> {
-    let text = &source[span.start..span.end];
-    if text.len() > 16 || text.contains('\n') {
-        return None;
-    }
-    // Spans do not include parentheses, but `(a + b).t()` needs them.
-    let ast = parse(text).ok()?;
-    Some(match ast[ast.root()].kind {
-        Kind::Unary(..) | Kind::Binary(..) => format!("({text})"),
-        _ => text.to_owned(),
-    })
 }
 
 impl Refusal {

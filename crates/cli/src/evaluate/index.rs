@@ -5,7 +5,7 @@
 use zerostride::{Index, Results, Scalar};
 
 use super::value::{Part, Value};
-use super::{Budget, Fault, dry, evaluated};
+use super::{Budget, Fault, dry};
 use crate::expr::{Problem, Span};
 use crate::words::say;
 
@@ -29,7 +29,7 @@ pub(super) fn apply(of: Part, steps: Vec<Step>, span: Span, budget: &Budget) -> 
     if !items.iter().any(|item| matches!(item, Index::Tensor(_))) {
         return Ok(tensor.index(&items).map_err(engine)?.into());
     }
-    let tensor = evaluated(Part { value: tensor.into(), span }, budget)?;
+    let tensor = dry::evaluated(Part { value: tensor.into(), span }, budget)?;
     let picked = Results::index(&tensor, &items).map_err(engine)?;
     dry::results(&picked, span, budget, || Ok(vec![tensor.index(&items)?]))
 }
@@ -58,7 +58,7 @@ fn item(step: Step, budget: &Budget) -> Result<Index, Fault> {
             Value::None => Ok(Index::NewDim),
             Value::Number(Scalar::Bool(flag)) => Ok(flag.into()),
             Value::Number(Scalar::Int(at)) => Ok(Index::At(saturated(at))),
-            Value::Tensor(_) | Value::Sequence(_) => Ok(evaluated(part, budget)?.into()),
+            Value::Tensor(_) | Value::Sequence(_) => Ok(dry::evaluated(part, budget)?.into()),
             other => Err(Problem::new(say!("is-no-index", kind = other.kind()), part.span)
                 .help(say!("indices"))
                 .into()),

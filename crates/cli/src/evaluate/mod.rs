@@ -7,8 +7,10 @@
 //! the text that causes it.
 
 mod arguments;
+mod bindings;
 mod budget;
 mod dry;
+mod dtypes;
 mod fault;
 mod functions;
 mod index;
@@ -18,28 +20,21 @@ mod operation;
 mod statistics;
 mod value;
 
-use std::collections::HashMap;
+use zerostride::{Expr, Op};
 
-use zerostride::stream::Passes;
-use zerostride::{Expr, Op, Scalar, Tensor};
-
+pub(crate) use bindings::{Bindings, has_meaning};
 pub(crate) use budget::Budget;
 pub(crate) use dry::stand_in;
-pub(crate) use fault::{Fault, operand_name, refused};
-pub(crate) use names::{closest_dtype, closest_operation, dtype};
+pub(crate) use dtypes::dtype;
+pub(crate) use fault::{Fault, refused};
+pub(crate) use names::{closest_dtype, closest_operation};
 pub(crate) use value::{Part, Value};
 
 use crate::expr::{Ast, Binary, Call, Item, Kind, Name, Node, NodeId, Problem, Span};
 use crate::policy;
 use arguments::Given;
+use bindings::constant;
 use index::Step;
-
-/// The names that have a value unless the user binds another to them.
-const CONSTANTS: [(&str, f64); 4] =
-    [("inf", f64::INFINITY), ("nan", f64::NAN), ("pi", std::f64::consts::PI), ("e", std::f64::consts::E)];
-
-/// The values of names.
-pub(crate) type Bindings = HashMap<String, Value>;
 
 /// Evaluates a syntax tree to an expression of the engine.
 ///
@@ -55,18 +50,6 @@ pub(crate) fn evaluate(ast: &Ast, bindings: &Bindings, budget: &Budget) -> Resul
         walk.values.push(Some(Part { value, span: node.span }));
     }
     Ok(walk.take(ast.root()))
-}
-
-/// The value of a name that the user has not bound: a number or a dtype.
-fn constant(name: &str) -> Option<Value> {
-    let number = CONSTANTS.iter().find(|(constant, _)| *constant == name);
-    let number = number.map(|(_, number)| Value::Number(Scalar::Float(*number)));
-    number.or_else(|| dtype(name).ok().map(Value::DType))
-}
-
-/// Whether a name has a meaning even if the user has not bound it.
-pub(crate) fn has_meaning(name: &str) -> bool {
-    constant(name).is_some()
 }
 
 /// Whether a method writes to its receiver.
@@ -170,22 +153,6 @@ impl Walk<'_> {
             Item::Ellipsis(_) => Step::Ellipsis,
         }
     }
-}
-
-/// Computes a part's elements, after reserving their memory: functions that move elements read them at once.
-fn evaluated(part: Part, budget: &Budget) -> Result<Tensor, Fault> {
-    let span = part.span;
-    let expr = part.tensor()?;
-    let engine = |error| Fault::engine(error, span);
-    let (shape, dtype) = (expr.shape().map_err(engine)?, expr.dtype().map_err(engine)?);
-    budget.take_tensor(shape, dtype).map_err(|message| Problem::new(message, span))?;
-    let passes = expr.has_inputs().then(|| expr.passes_in_memory(None)).transpose().map_err(engine)?;
-    budget.note_read(passes.as_ref().map_or(0, Passes::bytes_read));
-    if budget.is_dry() {
-        zerostride::policy::check(&expr).map_err(engine)?;
-        return stand_in(shape, dtype).map_err(engine);
-    }
-    passes.map_or_else(|| expr.eval(), |passes| passes.run(None)).map_err(engine)
 }
 
 /// `x.T` and other attributes.

@@ -2,9 +2,9 @@
 //! mean.
 
 use zerostride::{DType, Op};
-use zerostride_ops::UnknownDType;
 
-use super::{Bindings, CONSTANTS, functions};
+use super::bindings::{Bindings, CONSTANTS};
+use super::functions;
 use crate::expr::{Problem, Span};
 use crate::words::{say, write_instead};
 
@@ -20,34 +20,6 @@ const ELSEWHERE: [(&str, &[&str]); 5] = [
 
 /// The modules whose functions have no prefix here.
 const MODULES: [&str; 7] = ["torch", "np", "numpy", "zs", "zerostride", "math", "F"];
-
-/// The dtype of a name: ours, PyTorch's, or NumPy's code, as `f4` and `<i8`. Without a byte order `i8` and
-/// `u8` are ours, of 8 bits.
-pub(crate) fn dtype(name: &str) -> Result<DType, UnknownDType> {
-    name.parse().or_else(|unknown| {
-        let code = name.strip_prefix(['<', '>', '=', '|']).unwrap_or(name);
-        let known = CODES.iter().find(|(known, _)| *known == code);
-        known.map(|(_, dtype)| *dtype).ok_or(unknown)
-    })
-}
-
-/// NumPy's codes of dtypes: a kind, and a size in bytes.
-const CODES: [(&str, DType); 14] = [
-    ("b1", DType::Bool),
-    ("i1", DType::I8),
-    ("i2", DType::I16),
-    ("i4", DType::I32),
-    ("i8", DType::I64),
-    ("u1", DType::U8),
-    ("u2", DType::U16),
-    ("u4", DType::U32),
-    ("u8", DType::U64),
-    ("f2", DType::F16),
-    ("f4", DType::F32),
-    ("f8", DType::F64),
-    ("c8", DType::C64),
-    ("c16", DType::C128),
-];
 
 /// An unknown name.
 pub(super) fn unknown<'a>(name: &'a str, span: Span, bound: impl Iterator<Item = &'a str>) -> Problem {
@@ -207,25 +179,5 @@ mod tests {
             }
         }
         assert!(compared > 40, "{compared}");
-    }
-
-    #[test]
-    fn dtypes_have_numpys_codes() {
-        for (name, dtype) in [
-            ("f4", DType::F32),
-            ("<f8", DType::F64),
-            ("<i8", DType::I64),
-            ("i8", DType::I8),
-            ("|b1", DType::Bool),
-            (">c16", DType::C128),
-            ("float32", DType::F32),
-        ] {
-            assert_eq!(dtype_of(name), Some(dtype), "{name}");
-        }
-        assert_eq!((dtype_of("f3"), dtype_of("<f32")), (None, None));
-    }
-
-    fn dtype_of(name: &str) -> Option<DType> {
-        dtype(name).ok()
     }
 }

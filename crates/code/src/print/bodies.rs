@@ -2,7 +2,7 @@
 //! for one, and for the elements that are fewer than a vector, each with its registers and its places on the
 //! stack. It does not know how they are written.
 
-use super::order::{Level, Order, items, places};
+use super::order::{Level, Order, items};
 use super::registers::{Placement, Values, place};
 use super::steps::{Id, Make, NONE, Steps};
 use crate::row::{Read, Row};
@@ -88,7 +88,7 @@ impl Bodies {
                 reads_inputs: extent != Extent::Part || machine.has_buffers,
             };
             let placement = place(&values, &items);
-            let (own, end) = places(&placement, first);
+            let (own, end) = placement.places(first);
             slots = slots.max(end);
             Body { level, extent, copies, placement, slots: own }
         };

@@ -1,7 +1,6 @@
 //! Owns the order of steps: how often each is done, what stays in registers through the loop over vectors,
 //! how many of these run side by side. It does not know instructions.
 
-use super::registers::{Item, Placement};
 use super::steps::{Act, Id, NONE, Step};
 use crate::row::{Read, Row};
 
@@ -14,6 +13,17 @@ pub(super) enum Level {
     Row,
     /// For each vector.
     Vector,
+}
+
+/// A step of a body, in order.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Item {
+    /// A step for one of the vectors that run side by side.
+    Step { step: u32, copy: u32 },
+    /// The beginning of a rare way.
+    Begin { step: u32 },
+    /// The end of the rare way that was begun last.
+    End,
 }
 
 /// Instructions of a chain, each of which reads the one before, that are more than a processor sees ahead.
@@ -257,23 +267,4 @@ fn pinned<M>(steps: &[Step<M>], levels: &[Level], live: [u32; 2], registers: [u8
         }
     }
     pinned
-}
-
-/// Where a body's values stay on the stack, from a place on, and the end of that.
-pub(super) fn places(placement: &Placement, first: u32) -> (Vec<(Id, u32)>, u32) {
-    let mut spans = placement.spans.clone();
-    spans.sort_by_key(|&(_, start, _)| start);
-    // For each place the end of what is there.
-    let mut ends: Vec<u32> = Vec::new();
-    let mut slots = Vec::new();
-    for (id, start, end) in spans {
-        let free = ends.iter().position(|&end| end < start).unwrap_or(ends.len());
-        if free == ends.len() {
-            ends.push(end);
-        } else {
-            ends[free] = end;
-        }
-        slots.push((id, first + free as u32));
-    }
-    (slots, first + ends.len() as u32)
 }

@@ -1,25 +1,14 @@
 //! Owns the places of values: a linear scan over the registers, which keeps what is read next and leaves in
 //! memory what is read last. It does not know instructions beyond their forms, nor how they are written.
 
-use super::order::Level;
-use super::steps::{Act, Form, Id, Make, NONE, OPERANDS, Overwrites, Step};
+use super::order::{Item, Level};
+use super::steps::{Accumulators, Act, Form, Id, Make, NONE, OPERANDS, Overwrites, Step};
 
 /// No register.
 const NOWHERE: u8 = u8::MAX;
 
 /// Registers of one kind, vectors or masks, are numbered from 0. Only AVX-512 has masks that are no vectors.
 const KINDS: usize = 2;
-
-/// A step of a body, in order.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Item {
-    /// A step for one of the vectors that run side by side.
-    Step { step: u32, copy: u32 },
-    /// The beginning of a rare way.
-    Begin { step: u32 },
-    /// The end of the rare way that was begun last.
-    End,
-}
 
 /// Where an operand is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +75,27 @@ pub(super) struct Placement {
     pub spans: Vec<(Id, u32, u32)>,
 }
 
+impl Placement {
+    /// Where the body's values stay on the stack, from a place on, and the end of that.
+    pub(super) fn places(&self, first: u32) -> (Vec<(Id, u32)>, u32) {
+        let mut spans = self.spans.clone();
+        spans.sort_by_key(|&(_, start, _)| start);
+        // For each place the end of what is there.
+        let mut ends: Vec<u32> = Vec::new();
+        let mut slots = Vec::new();
+        for (id, start, end) in spans {
+            let free = ends.iter().position(|&end| end < start).unwrap_or(ends.len());
+            if free == ends.len() {
+                ends.push(end);
+            } else {
+                ends[free] = end;
+            }
+            slots.push((id, first + free as u32));
+        }
+        (slots, first + ends.len() as u32)
+    }
+}
+
 /// What a body knows about values before it begins.
 pub(super) struct Values<'a, M> {
     pub steps: &'a [Step<M>],
@@ -104,16 +114,6 @@ pub(super) struct Values<'a, M> {
     pub accumulators: Option<Accumulators>,
     /// Whether instructions may read elements of inputs themselves.
     pub reads_inputs: bool,
-}
-
-/// Values that are read by the next round as what this one makes of them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Accumulators {
-    /// The step that reads them, and the one that makes the next.
-    pub read: Id,
-    pub made: Id,
-    /// The register of the first copy, which the others follow.
-    pub register: u8,
 }
 
 impl<M> Values<'_, M> {

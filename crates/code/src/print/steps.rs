@@ -1,7 +1,6 @@
 //! Owns what steps are: instructions on values whose registers are not known yet. It does not know which
 //! instructions a processor has.
 
-use super::registers::Accumulators;
 use crate::row::Row;
 
 /// The place of the step that computes a value.
@@ -81,6 +80,16 @@ impl<M> Step<M> {
     pub(super) fn has_value(&self) -> bool {
         !matches!(self.act, Act::Store { .. } | Act::Rare { .. })
     }
+}
+
+/// Values that are read by the next round as what this one makes of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Accumulators {
+    /// The step that reads them, and the one that makes the next.
+    pub read: Id,
+    pub made: Id,
+    /// The register of the first copy, which the others follow.
+    pub register: u8,
 }
 
 /// The steps of a row.

@@ -1,20 +1,10 @@
 //! Owns the account: how often each element of an operand is used, with which strides, and what copies would
 //! have cost. It does not know how these are computed (`reading.rs`).
 
-use super::Block;
+use super::block::{Account, Block};
 use super::words::{bytes, times, tuple};
 use crate::explanation::Explanation;
 use crate::lang::{Lang, say};
-
-/// How each operand is read, as a table.
-pub(crate) struct Account {
-    /// The titles of the columns beside the names: repeats, own bytes, bytes of a copy, strides.
-    pub(crate) header: [String; 4],
-    /// The name of each operand, and its cells.
-    pub(crate) rows: Vec<(String, [String; 4])>,
-    /// Each row as a sentence, for pages too narrow for a table.
-    pub(crate) sentences: Vec<String>,
-}
 
 pub(super) fn tell(explanation: &Explanation, lang: Lang, blocks: &mut Vec<Block>) {
     let readings = explanation.readings();

@@ -4,7 +4,7 @@
 use zerostride_ops::Class as OpClass;
 use zerostride_shape::{Shape, Size, Stride};
 
-use super::Block;
+use super::block::{Block, Equation, Matrix, Stretch};
 use super::headline::expression;
 use crate::explanation::Explanation;
 use crate::lang::{Lang, say};
@@ -14,26 +14,6 @@ use crate::operand::Operand;
 pub const DRAWN_ELEMENTS: usize = 64;
 /// The most dimensions of a result that is drawn: with known elements, and without.
 const MAX_NDIM: [usize; 2] = [3, 2];
-
-/// Elements in nested brackets, one row in a line, as PyTorch prints them.
-#[derive(Clone)]
-pub(crate) struct Matrix(pub(crate) Vec<String>);
-
-/// An operand before and after.
-pub(crate) struct Stretch {
-    pub(crate) title: String,
-    pub(crate) before: Matrix,
-    pub(crate) after: Matrix,
-}
-
-/// The stretched operands and the result.
-pub(crate) struct Equation {
-    pub(crate) title: String,
-    pub(crate) operands: Vec<Matrix>,
-    /// The operator between two operands; without it the result is drawn alone.
-    pub(crate) symbol: Option<&'static str>,
-    pub(crate) result: Matrix,
-}
 
 pub(super) fn tell(explanation: &Explanation, shape: &Shape, lang: Lang, blocks: &mut Vec<Block>) {
     let numel = shape.numel();
@@ -124,9 +104,5 @@ impl Matrix {
             )
         };
         Matrix((0..rows).map(line).collect())
-    }
-
-    pub(crate) fn width(&self) -> usize {
-        self.0.iter().map(|line| line.chars().count()).max().unwrap_or(0)
     }
 }

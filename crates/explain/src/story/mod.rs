@@ -2,6 +2,7 @@
 //! does not know pages nor markup, which `text/` and `html/` add without sentences of their own.
 
 mod account;
+mod block;
 mod headline;
 mod matrices;
 mod notes;
@@ -14,36 +15,9 @@ use zerostride_shape::{ShapeError, Size};
 use crate::alignment::{Column, columns};
 use crate::explanation::{Explanation, Reduction};
 use crate::lang::Lang;
-pub(crate) use account::Account;
+pub(crate) use block::{Account, Block, Equation, Matrix, Offer, Row, Stretch};
 pub(crate) use headline::Headline;
 pub use matrices::DRAWN_ELEMENTS;
-pub(crate) use matrices::{Equation, Matrix, Stretch};
-pub(crate) use repairs::Offer;
-pub(crate) use steps::Row;
-
-/// One part of a story.
-pub(crate) enum Block {
-    /// The title of a section.
-    Title(String),
-    /// A sentence below a title.
-    Says(String),
-    /// A sentence below a title, about what is wrong.
-    Warns(String),
-    /// A sentence without a title.
-    Alone(String),
-    /// The dimensions compared.
-    Rows(Vec<Row>),
-    /// How each operand is read.
-    Account(Account),
-    /// An operand before and after.
-    Stretch(Stretch),
-    /// The operands and the result.
-    Equation(Equation),
-    /// A warning, and what could be done instead.
-    Note { label: String, text: String, instead: Option<(String, Vec<Offer>)> },
-    /// What would repair the error.
-    Offers(Vec<Offer>),
-}
 
 /// All that an explanation says.
 pub(crate) struct Story {

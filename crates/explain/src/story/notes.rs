@@ -3,7 +3,7 @@
 
 use zerostride_shape::{Class, Shape, Size};
 
-use super::Block;
+use super::block::Block;
 use super::repairs::offers;
 use super::words::{bytes, elements, listed};
 use crate::explanation::Explanation;

@@ -3,20 +3,11 @@
 
 use zerostride_shape::ShapeError;
 
-use super::Block;
+use super::block::{Block, Offer};
 use super::words::{elements, listed, tuple};
 use crate::explanation::Explanation;
 use crate::lang::{Lang, count, say};
 use crate::repair::{Hint, Repair};
-
-/// The sentences about one repair.
-pub(crate) struct Offer {
-    /// The operand that changes.
-    pub(crate) operand: usize,
-    pub(crate) call: String,
-    pub(crate) effect: String,
-    pub(crate) advice: Option<String>,
-}
 
 pub(super) fn tell(explanation: &Explanation, lang: Lang, blocks: &mut Vec<Block>) {
     let repairs = explanation.repairs();

@@ -3,20 +3,11 @@
 
 use zerostride_shape::{Role, ShapeError, Size};
 
-use super::Block;
+use super::block::{Block, Row};
 use super::words::{bytes, elements, listed, tuple};
 use crate::alignment::Column;
 use crate::explanation::{Explanation, Reduction};
 use crate::lang::{Lang, count, say};
-
-/// The sentence about one dimension, or about neighbouring ones for which it is the same.
-pub(crate) struct Row {
-    /// The first and the last of them in the order of comparison, from the right.
-    pub(crate) dims: (usize, usize),
-    pub(crate) label: String,
-    pub(crate) text: String,
-    pub(crate) fits: bool,
-}
 
 pub(super) fn tell(explanation: &Explanation, columns: &[Column], lang: Lang, blocks: &mut Vec<Block>) {
     if columns.is_empty() {

@@ -13,16 +13,16 @@ use super::view::{Axis, Body, Slot};
 const GAP: f64 = 0.8;
 /// The offset of the next layer to the right and upwards, in cells.
 const DEPTH: (f64, f64) = (0.38, 0.32);
-/// The distance between a block and its arrows.
+/// The distance between a cuboid and its arrows.
 const OFF: f64 = 9.0;
 /// The padding of a card, and the visible edge of the next card of a pile.
 const CARD: (f64, f64) = (10.0, 5.0);
 /// The widths of a character of a label and of a small one.
-pub(super) const CHARACTER: f64 = 7.9;
+pub(super) const LABEL_CHARACTER: f64 = 7.9;
 const SMALL_CHARACTER: f64 = 6.6;
 
 /// What is drawn, and the text on and around it.
-pub(super) struct Block<'a> {
+pub(super) struct Cuboid<'a> {
     pub(super) body: Body,
     /// The operand, written as an attribute; `None` for the result.
     pub(super) operand: Option<usize>,
@@ -45,7 +45,7 @@ pub(super) struct Cell {
     pub(super) height: f64,
 }
 
-/// The space that a block takes around the upper left corner of its front.
+/// The space that a cuboid takes around the upper left corner of its front.
 pub(super) struct Extent {
     pub(super) left: f64,
     pub(super) right: f64,
@@ -55,12 +55,13 @@ pub(super) struct Extent {
     pub(super) front: f64,
 }
 
-impl Block<'_> {
+impl Cuboid<'_> {
     pub(super) fn extent(&self, cell: Cell) -> Extent {
         let [width, height] = self.front(cell);
         let (depth_x, depth_y) = self.depth(cell);
-        let label =
-            |kind: usize| self.axis(kind).map_or(0, |axis| label(axis).chars().count()) as f64 * CHARACTER;
+        let label = |kind: usize| {
+            self.axis(kind).map_or(0, |axis| label(axis).chars().count()) as f64 * LABEL_CHARACTER
+        };
         let (_, rows, columns) = (label(0), label(1), label(2));
         let card = if self.body.slices.is_some() { CARD.0 + 2.0 * CARD.1 } else { 0.0 };
         let side = if rows > 0.0 { rows + OFF + 8.0 } else { 0.0 };
@@ -68,7 +69,7 @@ impl Block<'_> {
         let left = side.max(if label(0) > 0.0 { depth_label } else { 0.0 }) + card.min(CARD.0);
         let right = depth_x + card + 4.0;
         // Names and captions are centred on the front and may be wider than it.
-        let name = (self.name.chars().count() + self.shape.chars().count() + 1) as f64 * CHARACTER;
+        let name = (self.name.chars().count() + self.shape.chars().count() + 1) as f64 * LABEL_CHARACTER;
         let caption = self.caption.as_deref().map_or(0, |text| text.chars().count()) as f64 * SMALL_CHARACTER;
         let beyond = (name.max(caption).max(columns) - width).max(0.0) / 2.0;
         Extent {
@@ -87,7 +88,7 @@ impl Block<'_> {
         self.front(cell)[0]
     }
 
-    /// Draws the block with the upper left corner of its front at a point.
+    /// Draws the cuboid with the upper left corner of its front at a point.
     pub(super) fn draw(&self, canvas: &mut Canvas, cell: Cell, (x, y): (f64, f64)) {
         let operand = self.operand.map(|operand| operand.to_string());
         let attributes: Vec<(&str, &str)> = operand.iter().map(|i| ("data-operand", i.as_str())).collect();
@@ -156,7 +157,7 @@ impl Block<'_> {
     /// The name and the shape, centred together; only approximately, as the reader's fonts are unknown.
     fn draw_name(&self, canvas: &mut Canvas, (centre, y): (f64, f64)) {
         let (name, shape) = (self.name.chars().count() as f64, self.shape.chars().count() as f64);
-        let between = centre + (name - shape) * CHARACTER / 2.0;
+        let between = centre + (name - shape) * LABEL_CHARACTER / 2.0;
         canvas.text("zs-code zs-strong zs-hue-text", (between - 4.0, y), Anchor::End, &self.name);
         canvas.text("zs-code zs-faint", (between + 4.0, y), Anchor::Start, &self.shape);
     }
@@ -178,7 +179,7 @@ impl Block<'_> {
         }
     }
 
-    /// The outline of a block without elements.
+    /// The outline of a cuboid without elements.
     fn draw_nothing(&self, canvas: &mut Canvas, [x, y, width, height]: [f64; 4]) {
         let mut outline = Path::default();
         outline.polygon(&[(x, y), (x + width, y), (x + width, y + height), (x, y + height)]);

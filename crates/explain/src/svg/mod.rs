@@ -14,7 +14,6 @@ use crate::explanation::Explanation;
 use crate::lang::{Lang, count, say};
 use crate::markup::Escaped;
 use crate::story::{Block, Headline, Story};
-use crate::theme::HUES;
 use canvas::{Anchor, Canvas, Number};
 use legend::Legend;
 
@@ -78,11 +77,6 @@ pub(crate) fn picture(explanation: &Explanation, story: &Story, lang: Lang, with
     let mut svg = canvas.finish();
     svg.insert_str(0, &head);
     svg + "</svg>\n"
-}
-
-/// The colour of an operand.
-fn hue(operand: usize) -> usize {
-    1 + operand % HUES
 }
 
 /// The table, the legend beside or below it, and the cubes, drawn from `y` on; returns the right edge and the

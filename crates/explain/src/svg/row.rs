@@ -1,23 +1,23 @@
-//! Owns the row of blocks: the operands with the operator between them, and the result, as large as the page
-//! allows, wrapped if one line is too short. It does not know how a block is drawn (`cubes.rs`).
+//! Owns the row of cuboids: the operands with the operator between them, and the result, as large as the page
+//! allows, wrapped if one line is too short. It does not know how a cuboid is drawn (`cubes.rs`).
 
 use zerostride_ops::Class as OpClass;
 use zerostride_shape::{Role, ShapeError, Size};
 
 use super::canvas::{Anchor, Canvas, Path};
-use super::cubes::{Block, Cell, Extent};
-use super::hue;
+use super::cubes::{Cell, Cuboid, Extent};
 use super::view::{Axis, View};
 use crate::alignment::Column;
 use crate::explanation::Explanation;
 use crate::lang::{Lang, count, say};
 use crate::story::words::{label, tuple};
+use crate::theme::hue;
 
 /// The sides of a cell that are tried, the largest first.
 const SIDES: [f64; 9] = [40.0, 36.0, 33.0, 30.0, 27.0, 25.0, 23.0, 21.0, 19.0];
 /// The side of a cell if even the smallest needs more than one line.
 const LINES_SIDE: f64 = 30.0;
-/// The least width of a sign between two blocks, and that of a character of a word.
+/// The least width of a sign between two cuboids, and that of a character of a word.
 const SIGN: f64 = 40.0;
 const SIGN_CHARACTER: f64 = 8.0;
 /// The width of the cross in place of a result.
@@ -35,7 +35,7 @@ const CHARACTER: f64 = 7.3;
 
 /// One piece of a row.
 enum Piece<'a> {
-    Block(Box<Block<'a>>),
+    Cuboid(Box<Cuboid<'a>>),
     Sign(String),
     Cross(String),
 }
@@ -68,9 +68,9 @@ pub(super) fn draw(
         let mut left = x + (room - wide).max(0.0) / 2.0;
         for piece in line {
             match piece {
-                Piece::Block(block) => {
-                    let extent = block.extent(cell);
-                    block.draw(canvas, cell, (left + extent.left, middle - extent.front / 2.0));
+                Piece::Cuboid(cuboid) => {
+                    let extent = cuboid.extent(cell);
+                    cuboid.draw(canvas, cell, (left + extent.left, middle - extent.front / 2.0));
                 }
                 Piece::Sign(sign) => {
                     let centre = left + sign_width(sign) / 2.0;
@@ -89,9 +89,9 @@ pub(super) fn draw(
 /// The width of a piece, and its extent above and below its middle.
 fn size(piece: &Piece<'_>, cell: Cell) -> (f64, f64, f64) {
     match piece {
-        Piece::Block(block) => {
-            let Extent { left, right, above, below, front } = block.extent(cell);
-            (left + block.width(cell) + right, above + front / 2.0, below + front / 2.0)
+        Piece::Cuboid(cuboid) => {
+            let Extent { left, right, above, below, front } = cuboid.extent(cell);
+            (left + cuboid.width(cell) + right, above + front / 2.0, below + front / 2.0)
         }
         Piece::Sign(sign) => (sign_width(sign), 16.0, 16.0),
         Piece::Cross(_) => (CROSS, 30.0, 44.0),
@@ -108,7 +108,7 @@ fn arrange<'a, 'b>(pieces: &'a [Piece<'b>], longest: usize, room: f64) -> (Cell,
     let fits = |side: &f64| {
         let sizes = pieces.iter().map(|piece| size(piece, cell(*side)).0);
         let front = |piece: &Piece<'_>| match piece {
-            Piece::Block(block) => block.extent(cell(*side)).front,
+            Piece::Cuboid(cuboid) => cuboid.extent(cell(*side)).front,
             _ => 0.0,
         };
         sizes.sum::<f64>() <= room && pieces.iter().map(front).fold(0.0, f64::max) <= TALLEST
@@ -154,13 +154,13 @@ fn pieces<'a>(
         if !pieces.is_empty() {
             pieces.push(Piece::Sign(between.to_owned()));
         }
-        pieces.push(Piece::Block(Box::new(operand(explanation, view, i, lang))));
+        pieces.push(Piece::Cuboid(Box::new(operand(explanation, view, i, lang))));
     }
     if explanation.error().is_some() {
         pieces.push(Piece::Cross(disagreement(explanation, columns)));
     } else if let Some(result) = result(explanation, columns, lang) {
         pieces.push(Piece::Sign(before_result));
-        pieces.push(Piece::Block(Box::new(result)));
+        pieces.push(Piece::Cuboid(Box::new(result)));
     }
     pieces
 }
@@ -196,13 +196,13 @@ fn drawn(explanation: &Explanation) -> Vec<usize> {
     drawn
 }
 
-fn operand<'a>(explanation: &'a Explanation, view: &View<'a>, i: usize, lang: Lang) -> Block<'a> {
+fn operand<'a>(explanation: &'a Explanation, view: &View<'a>, i: usize, lang: Lang) -> Cuboid<'a> {
     let (operand, name) = (&explanation.operands()[i], &explanation.names()[i]);
     let body = view.operand(i);
     let ndim = explanation.operands().iter().map(|operand| operand.shape.len()).max().unwrap_or(0);
     let offset = offsets(&operand.shape, ndim, view);
     let values = operand.known_values().filter(|values| is_short(values));
-    Block {
+    Cuboid {
         caption: caption(body.slices, lang),
         body,
         operand: Some(i),
@@ -221,7 +221,7 @@ fn operand<'a>(explanation: &'a Explanation, view: &View<'a>, i: usize, lang: La
     }
 }
 
-fn result<'a>(explanation: &'a Explanation, columns: &[Column], lang: Lang) -> Option<Block<'a>> {
+fn result<'a>(explanation: &'a Explanation, columns: &[Column], lang: Lang) -> Option<Cuboid<'a>> {
     let shape = explanation.result_sizes()?;
     // Dimensions that are gone take no room, so that it is drawn as a tensor of its own shape.
     let left: Vec<Column> =
@@ -236,7 +236,7 @@ fn result<'a>(explanation: &'a Explanation, columns: &[Column], lang: Lang) -> O
         (true, Some(target)) => label(target, "…"),
         _ => say!(lang, "result"),
     };
-    Some(Block {
+    Some(Cuboid {
         caption: caption(body.slices, lang),
         body,
         operand: None,

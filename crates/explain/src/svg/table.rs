@@ -4,12 +4,12 @@
 use zerostride_shape::Role;
 
 use super::canvas::{Anchor, Canvas};
-use super::cubes::CHARACTER;
-use super::hue;
+use super::cubes::LABEL_CHARACTER;
 use crate::alignment::{Column, is_misfit};
 use crate::explanation::Explanation;
 use crate::lang::{Lang, say};
 use crate::story::words::label;
+use crate::theme::hue;
 
 /// The height of the line that numbers the dimensions.
 pub(super) const HEAD: f64 = 19.0;
@@ -30,7 +30,7 @@ pub(super) fn draw(
     let mut labels: Vec<String> = explanation.names().iter().map(|name| label(name, "…")).collect();
     labels.push(say!(lang, "result"));
     let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-    let margin = CHIP + 8.0 + longest as f64 * CHARACTER + 14.0;
+    let margin = CHIP + 8.0 + longest as f64 * LABEL_CHARACTER + 14.0;
     let cells: Vec<Vec<String>> = columns.iter().map(cells).collect();
     let widths: Vec<f64> = cells.iter().map(|cells| width(cells)).collect();
     let (mut bottom, mut right) = (y, x);
@@ -91,7 +91,7 @@ fn bands(widths: &[f64], room: f64) -> Vec<std::ops::Range<usize>> {
 
 fn width(cells: &[String]) -> f64 {
     let longest = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
-    (longest as f64 * CHARACTER + 18.0).max(44.0)
+    (longest as f64 * LABEL_CHARACTER + 18.0).max(44.0)
 }
 
 /// The texts of a column's boxes.

@@ -1,38 +1,19 @@
-//! Owns the text of an explanation: the page that it is laid out for, and the layout of each block of its
-//! story. It does not know the sentences (`story/`) nor whether a terminal shows colours.
+//! Owns the text of an explanation: the layout of each block of its story. It does not know the sentences
+//! (`story/`) nor whether a terminal shows colours.
 
 mod account;
 mod matrix;
 mod offers;
+mod page;
 mod picture;
 mod sheet;
 
 use std::fmt;
 
 use crate::explanation::Explanation;
-use crate::lang::Lang;
 use crate::story::{Block, Headline, Row, Story};
+pub use page::Page;
 use sheet::{Ink, Line, Sheet, width};
-
-/// What a text is laid out for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Page {
-    /// The columns of a line; below 40 the layout is that for 40. Every character counts as one column.
-    pub width: usize,
-    /// Whether arrows and rules may be characters outside ASCII. Names are printed as they are.
-    pub unicode: bool,
-    /// Whether to write ANSI styles.
-    pub colour: bool,
-    /// The language; an error's message is PyTorch's in all of them.
-    pub lang: Lang,
-}
-
-impl Default for Page {
-    /// 80 columns, Unicode, no colour, English.
-    fn default() -> Page {
-        Page { width: 80, unicode: true, colour: false, lang: Lang::En }
-    }
-}
 
 impl Explanation {
     /// The explanation as text: the aligned shapes, the two steps of the rule, how each operand is read and

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-use super::Page;
+use super::page::Page;
 use crate::story::words::harmless;
 
 /// The narrowest page that is laid out.

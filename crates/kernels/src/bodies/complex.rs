@@ -1,6 +1,5 @@
 //! Owns the bodies on complex numbers, each written once over lanes of `f64`: c64 is widened before and
-//! rounded after. `short` has bodies of c64 on lanes of `f32`. How complex numbers are stored, and how
-//! reductions add and multiply them, is also here.
+//! rounded after. How complex numbers are stored, and how reductions add and multiply them, is also here.
 
 use num_complex::{Complex as Pair, Complex32, Complex64};
 use zerostride_ops::Element;
@@ -147,42 +146,4 @@ pub(crate) fn nan_to_num<W: Part>([a, nan, posinf, neginf]: [Pair<W>; 4]) -> Pai
 #[inline(always)]
 pub(crate) fn where_<W: Part>([condition, a, b]: [Pair<W>; 3]) -> Pair<W> {
     math::select(math::is_zero(condition), b, a)
-}
-
-/// Bodies on lanes of `f32`, for operations on c64 that take little time beside widening to `f64` in memory.
-pub(crate) mod short {
-    use num_complex::Complex as Pair;
-    use zerostride_ops::Op;
-
-    use crate::bodies::dispatch::Body;
-    use crate::bodies::float::Floats;
-    use crate::math::complex::{self as math, short};
-
-    macro_rules! bodies {
-        ($($op:ident($($arg:ident),+) -> $result:ty => $body:expr;)*) => {
-            $(pub(crate) struct $op;
-
-            impl<V: Floats<Elem = f32>> Body<{ [$(stringify!($arg)),+].len() }, Pair<V>> for $op {
-                const OP: Op = Op::$op;
-                type Result = $result;
-
-                #[inline(always)]
-                fn call([$($arg),+]: [Pair<V>; { [$(stringify!($arg)),+].len() }]) -> $result {
-                    $body
-                }
-            })*
-        };
-    }
-
-    bodies! {
-        Abs(z) -> V => math::abs(z);
-        Add(a, b) -> Pair<V> => math::add(a, b);
-        Angle(z) -> V => math::angle(z);
-        Div(a, b) -> Pair<V> => short::div(a, b);
-        Mul(a, b) -> Pair<V> => short::mul(a, b);
-        Neg(z) -> Pair<V> => math::neg(z);
-        Reciprocal(z) -> Pair<V> => short::div(Pair::new(V::num(1.0), V::num(0.0)), z);
-        Square(z) -> Pair<V> => short::mul(z, z);
-        Sub(a, b) -> Pair<V> => math::sub(a, b);
-    }
 }

@@ -10,5 +10,6 @@ pub(crate) mod float;
 pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod quotient;
+pub(crate) mod short;
 #[cfg(test)]
 mod tests;

@@ -9,12 +9,13 @@ use bytemuck::cast_slice_mut;
 use num_complex::{Complex as Pair, Complex32};
 use zerostride_ops::{DType, Op};
 
-use super::{BLOCK_ELEMENTS, Fault, MapKernel, float_kernel, tiles};
+use super::tile::{BLOCK_ELEMENTS, Fault, MapKernel, float_kernel, tiles};
 use crate::Isa;
-use crate::bodies::complex::{Complex, FromParts, IntoParts, Part, short};
+use crate::bodies::complex::{Complex, FromParts, IntoParts, Part};
 use crate::bodies::dispatch::{self, Body, VisitComplex};
 use crate::bodies::float::Floats;
 use crate::bodies::half::Float;
+use crate::bodies::short;
 use crate::isa::{self, Enter, Task};
 use crate::lane::{self, Lane};
 

@@ -7,7 +7,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use num_complex::Complex32;
 use zerostride_ops::Op;
 
-use super::{BLOCK_ELEMENTS, Fault, MapKernel, on_elements, on_pairs, on_whole, run, tiles};
+use super::tile::{BLOCK_ELEMENTS, Fault, MapKernel, on_elements, on_pairs, on_whole, run, tiles};
 use crate::bodies::dispatch::{self, Body, VisitFloat};
 use crate::bodies::half::Half;
 

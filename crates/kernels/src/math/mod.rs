@@ -28,8 +28,10 @@ mod inverse_trig;
 mod log;
 mod log_table;
 mod logaddexp;
+mod polynomial;
 mod pow;
 mod power;
+mod real;
 mod root;
 mod short;
 mod single;
@@ -39,6 +41,8 @@ mod trig;
 
 pub(crate) use exponent::frexp;
 pub(crate) use logaddexp::softplus;
+use polynomial::{clamp, is_short, poly, short_poly};
+pub(crate) use real::Real;
 
 /// Declares the functions of one and of two floats, file by file. From this list the operations that they are
 /// have their bodies, and every function its tests: against `docs/accuracy.md`, of each register, and of
@@ -74,54 +78,4 @@ define_functions! {
     pow {} { pow xlogy }
     root { rsqrt } { hypot }
     trig { cos sin sinc tan } {}
-}
-
-use crate::lane::{Element, Lane};
-use erf_table::Erf;
-use exp::ExpConstants;
-use gelu::Gelu;
-use hyperbolic::Tanh;
-use log::LogConstants;
-use power::PowerConstants;
-
-/// A lane of an element type that has these functions.
-pub(crate) trait Real:
-    Lane<Elem: Erf + ExpConstants + Gelu + LogConstants + PowerConstants + Tanh>
-{
-}
-
-impl<V: Lane<Elem: Erf + ExpConstants + Gelu + LogConstants + PowerConstants + Tanh>> Real for V {}
-
-/// Whether the elements are `f32`, for which the short polynomials suffice.
-#[inline(always)]
-fn is_short<V: Lane>() -> bool {
-    V::Elem::SIGNIFICAND < f64::SIGNIFICAND
-}
-
-/// `c[0] + c[1]·x + c[2]·x² + ...` by Horner's rule with fused multiply-adds.
-#[inline(always)]
-fn poly<V: Lane>(x: V, coefficients: &[V::Elem]) -> V {
-    let (&last, rest) = coefficients.split_last().expect("a polynomial has a coefficient");
-    let mut sum = V::splat(last);
-    for &c in rest.iter().rev() {
-        sum = sum.mul_add(x, V::splat(c));
-    }
-    sum
-}
-
-/// The same with coefficients of `f32`, for lanes of such elements.
-#[inline(always)]
-fn short_poly<V: Lane>(x: V, coefficients: &[f32]) -> V {
-    let (&last, rest) = coefficients.split_last().expect("a polynomial has a coefficient");
-    let mut sum = V::num(last.into());
-    for &c in rest.iter().rev() {
-        sum = sum.mul_add(x, V::num(c.into()));
-    }
-    sum
-}
-
-/// `x` clamped to `[lo, hi]`; NaN stays.
-#[inline(always)]
-fn clamp<V: Lane>(x: V, lo: f64, hi: f64) -> V {
-    V::num(hi).min(V::num(lo).max(x))
 }

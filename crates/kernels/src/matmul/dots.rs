@@ -1,12 +1,12 @@
 //! Owns dot products, and products of a vector by lines along which the depth is contiguous. Partial sums are
 //! chains of dependent additions, so a register holds one element each of several partial sums: those of
 //! consecutive blocks of two vectors, or of several lines, whose elements are loaded transposed. The order of
-//! summation is that of `float.rs`. It does not know batches.
+//! summation is that of `factor.rs`. It does not know batches.
 
 use bytemuck::cast_slice;
 
-use super::float::{Accumulator, BLOCK_DEPTH, FactorElement, FactorLines, Real};
-use super::parts;
+use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement, FactorLines, SumFloat};
+use super::matrix::parts;
 use super::scratch::ProductScratch;
 use crate::isa::{LaneTask, RegisterFloat};
 use crate::lane::{Element, Lane};
@@ -49,10 +49,10 @@ pub(super) fn multiply_lines<F: FactorElement>(
         // Few, but long lines: each has enough blocks to fill a register.
         for (out, line) in out.iter_mut().zip(0..) {
             let line = &others[line * apart..][..depth];
-            Real::<F>::run_widest(Dot { a: one, b: line, out, adds: false });
+            SumFloat::<F>::run_widest(Dot { a: one, b: line, out, adds: false });
         }
     } else {
-        Real::<F>::run_widest(Products { one, others, apart, out });
+        SumFloat::<F>::run_widest(Products { one, others, apart, out });
     }
     if is_reversed {
         out.reverse();
@@ -69,7 +69,7 @@ pub(super) fn multiply_two<F: FactorElement>(
 ) {
     if F::IS_SUM && a.step == 1 && b.step == 1 {
         let (a, b) = (&a.elements::<F>()[..depth], &b.elements::<F>()[..depth]);
-        return Real::<F>::run_widest(Dot { a, b, out, adds: false });
+        return SumFloat::<F>::run_widest(Dot { a, b, out, adds: false });
     }
     let most = (PARTIAL_REGISTERS * MAX_LANES * BLOCK_DEPTH).min(depth);
     let between = scratch.between;
@@ -79,7 +79,7 @@ pub(super) fn multiply_two<F: FactorElement>(
         a.pack::<F>(0..1, depth.clone(), 1, own_a);
         b.pack::<F>(0..1, depth.clone(), 1, own_b);
         let (a, b) = (&own_a[..depth.len()], &own_b[..depth.len()]);
-        Real::<F>::run_widest(Dot { a, b, out, adds: depth.start > 0 });
+        SumFloat::<F>::run_widest(Dot { a, b, out, adds: depth.start > 0 });
     }
 }
 
@@ -91,9 +91,9 @@ struct Dot<'a, S> {
     adds: bool,
 }
 
-impl<S: Accumulator> LaneTask<S::Real> for Dot<'_, S> {
+impl<S: Accumulator> LaneTask<S::SumFloat> for Dot<'_, S> {
     #[inline(always)]
-    fn run<L: Lane<Elem = S::Real>>(self) {
+    fn run<L: Lane<Elem = S::SumFloat>>(self) {
         let Dot { mut a, mut b, out, mut adds } = self;
         let mut add = |sum: S| {
             *out = if adds { *out + sum } else { sum };
@@ -118,7 +118,7 @@ impl<S: Accumulator> LaneTask<S::Real> for Dot<'_, S> {
 /// Passes the products of the blocks of two vectors to `add`. There are at most as many blocks as `N`
 /// registers have elements.
 #[inline(always)]
-fn multiply_blocks<L: Lane<Elem = S::Real>, S: Accumulator, const N: usize>(
+fn multiply_blocks<L: Lane<Elem = S::SumFloat>, S: Accumulator, const N: usize>(
     a: &[S],
     b: &[S],
     add: &mut impl FnMut(S),
@@ -150,9 +150,9 @@ struct Products<'a, S> {
     out: &'a mut [S],
 }
 
-impl<S: Accumulator> LaneTask<S::Real> for Products<'_, S> {
+impl<S: Accumulator> LaneTask<S::SumFloat> for Products<'_, S> {
     #[inline(always)]
-    fn run<L: Lane<Elem = S::Real>>(self) {
+    fn run<L: Lane<Elem = S::SumFloat>>(self) {
         let is_short = self.one.len() * S::PARTS * S::PARTS <= SCALAR_PRODUCTS;
         if !is_short && self.out.len() >= PARTIAL_REGISTERS * L::LEN {
             self.of_registers::<L, PARTIAL_REGISTERS>();
@@ -167,9 +167,9 @@ impl<S: Accumulator> LaneTask<S::Real> for Products<'_, S> {
 impl<S: Accumulator> Products<'_, S> {
     /// As many lines at a time as `N` registers have elements, of at least so many.
     #[inline(always)]
-    fn of_registers<L: Lane<Elem = S::Real>, const N: usize>(self) {
+    fn of_registers<L: Lane<Elem = S::SumFloat>, const N: usize>(self) {
         let Products { one, others, apart, out } = self;
-        let (one, others): (&[S::Real], &[S::Real]) = (cast_slice(one), cast_slice(others));
+        let (one, others): (&[S::SumFloat], &[S::SumFloat]) = (cast_slice(one), cast_slice(others));
         let (count, apart, block) = (out.len(), apart * S::PARTS, BLOCK_DEPTH * S::PARTS);
         let whole = one.len() / (SHARED_BLOCKS * block) * (SHARED_BLOCKS * block);
         for first in (0..count).step_by(N * L::LEN) {
@@ -284,9 +284,9 @@ impl<E: Element> Strips<'_, E> {
 /// The partial sums of `N` registers over `len` reals of their strips. With `ONE`, all of a register read one
 /// strip of the left factor.
 #[inline(always)]
-fn multiply<L: Lane<Elem = S::Real>, S: Accumulator, const N: usize, const ONE: bool>(
-    a: Strips<'_, S::Real>,
-    b: Strips<'_, S::Real>,
+fn multiply<L: Lane<Elem = S::SumFloat>, S: Accumulator, const N: usize, const ONE: bool>(
+    a: Strips<'_, S::SumFloat>,
+    b: Strips<'_, S::SumFloat>,
     len: usize,
 ) -> [Partials<L>; N] {
     assert!(a.have::<L, N>(len) && b.have::<L, N>(len), "the strips are in their slices");
@@ -328,9 +328,9 @@ fn extend<L: Lane, S: Accumulator>(chains: &mut Partials<L>, a: [L; 4], b: [L; 4
 
 /// Writes partial sums to `out`, or adds them to it.
 #[inline(always)]
-fn end<L: Lane<Elem = S::Real>, S: Accumulator>(chains: &Partials<L>, out: &mut [S], adds: bool) {
+fn end<L: Lane<Elem = S::SumFloat>, S: Accumulator>(chains: &Partials<L>, out: &mut [S], adds: bool) {
     let width = L::LEN * S::PARTS;
-    let mut sums = [S::Real::from_f64(0.0); 4 * MAX_LANES];
+    let mut sums = [S::SumFloat::from_f64(0.0); 4 * MAX_LANES];
     for left in 0..S::PARTS {
         for right in 0..S::PARTS {
             for lane in 0..L::LEN {

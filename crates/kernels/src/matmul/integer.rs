@@ -5,16 +5,13 @@ use std::ops::Range;
 
 use bytemuck::{Pod, cast_slice};
 
+use super::matrix::{BLOCK_ROW_BYTES, BLOCK_ROWS, Matrix, ProductSizes, parts};
 use super::scratch::ProductScratch;
-use super::{Matrix, ProductSizes, parts};
 use crate::bodies::integer::Integer;
 use crate::isa::{self, Task};
 
-/// Rows and columns of a packed block of the left factor, and bytes of a row of a packed block of the right
-/// one.
-const BLOCK_ROWS: usize = 128;
-const BLOCK_DEPTH: usize = 128;
-const BLOCK_ROW_BYTES: usize = 2048;
+/// Columns of a packed block of the left factor.
+const BLOCK_COLUMNS: usize = 128;
 
 /// Writes the product of two matrices of integers that lie in their slices, row by row.
 pub(super) fn multiply_integers<T: Integer + Pod>(
@@ -27,10 +24,10 @@ pub(super) fn multiply_integers<T: Integer + Pod>(
     out.fill(T::ZERO);
     let between = scratch.between;
     let width = BLOCK_ROW_BYTES / size_of::<T>();
-    let deep = k.min(BLOCK_DEPTH);
+    let deep = k.min(BLOCK_COLUMNS);
     let [own_a, own_b, _] = scratch.slices::<T>([deep * n.min(BLOCK_ROWS), deep * m.min(width), 0]);
     for columns in parts(m, width) {
-        for depth in parts(k, BLOCK_DEPTH) {
+        for depth in parts(k, BLOCK_COLUMNS) {
             let own_b = &mut own_b[..depth.len() * columns.len()];
             gather(&b, depth.clone(), columns.clone(), own_b);
             for rows in parts(n, BLOCK_ROWS) {

@@ -1,13 +1,13 @@
 //! Owns many products of small matrices, one after the other: what one product prepares takes longer than
-//! such a product. The order of summation is that of `float.rs`. It does not know batches of several
+//! such a product. The order of summation is that of `factor.rs`. It does not know batches of several
 //! dimensions.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use num_complex::{Complex32, Complex64};
 use zerostride_ops::{Category, DType};
 
-use super::float::{Accumulator, BLOCK_DEPTH, FactorElement, Real};
-use super::{Matrix, ProductSizes};
+use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement, SumFloat};
+use super::matrix::{Matrix, ProductSizes};
 use crate::isa::{LaneTask, RegisterFloat};
 use crate::lane::Lane;
 
@@ -87,7 +87,7 @@ fn multiply<T: Accumulator + FactorElement<Sum = T>>(
     b.check::<T>(count, sizes.k, sizes.m);
     let out: &mut [T] = cast_slice_mut(out);
     assert_eq!(out.len(), count * sizes.n * sizes.m, "the products have another size");
-    Real::<T>::run_widest(SmallProducts { sizes, a, b, out });
+    SumFloat::<T>::run_widest(SmallProducts { sizes, a, b, out });
 }
 
 impl Matrices<'_> {
@@ -109,9 +109,9 @@ struct SmallProducts<'a, T> {
     out: &'a mut [T],
 }
 
-impl<T: Accumulator> LaneTask<T::Real> for SmallProducts<'_, T> {
+impl<T: Accumulator> LaneTask<T::SumFloat> for SmallProducts<'_, T> {
     #[inline(always)]
-    fn run<L: Lane<Elem = T::Real>>(self) {
+    fn run<L: Lane<Elem = T::SumFloat>>(self) {
         let SmallProducts { sizes: ProductSizes { n, k, m }, a, b, out } = self;
         let (left, right): (&[T], &[T]) = (cast_slice(a.first.bytes), cast_slice(b.first.bytes));
         let (mut of_a, mut of_b) = (a.first.offset, b.first.offset);

@@ -6,7 +6,8 @@ use bytemuck::cast_slice;
 use num_complex::{Complex32, Complex64};
 use zerostride_ops::{bf16, f16};
 
-use super::float::{Accumulator, BLOCK_DEPTH, FactorElement, multiply_floats};
+use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement};
+use super::float::multiply_floats;
 use super::{Matrix, ProductScratch, ProductSizes, parts};
 
 /// An element of a product by definition.

@@ -4,9 +4,17 @@
 use std::hint::black_box;
 use std::marker::PhantomData;
 
-use super::PackDim;
-use super::plane::CopyFn;
-use crate::isa::{self, Task};
+use super::dim::PackDim;
+use crate::isa::{self, Isa, Task};
+
+/// A copy of rows of columns, from the address of the first element that is read to that of the first that is
+/// written.
+///
+/// # Safety
+/// All elements of the rows are readable and initialised, and the caller's to write where they are written;
+/// no element of one side overlaps one of the other. The distances are those that the loop is for, and the
+/// processor has the instruction set.
+pub(super) type CopyFn = unsafe fn(Isa, &PackDim, &PackDim, *const u8, *mut u8);
 
 /// The dimensions of a copy, and the addresses of its first element.
 struct Addressed {

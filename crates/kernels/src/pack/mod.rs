@@ -2,6 +2,7 @@
 //! strides, not dtypes or tensors. `plane.rs` copies two dimensions by the cheapest loop: with constant
 //! distances (`fixed.rs`), or transposed in blocks (`transpose.rs`).
 
+mod dim;
 mod fixed;
 mod plane;
 mod transpose;
@@ -9,25 +10,11 @@ mod transpose;
 use smallvec::SmallVec;
 
 use crate::isa::Isa;
+pub use dim::PackDim;
 use plane::Plane;
 
 /// Bytes of the pattern that is copied over and over where a broadcast dimension repeats it: it stays in L1.
 const REPEAT_BYTES: usize = 8 << 10;
-
-/// A dimension of a copy: elements at even distances on both sides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PackDim {
-    /// How many elements.
-    pub len: usize,
-    /// Bytes from one element to the next where they are read.
-    pub from: isize,
-    /// Bytes from one element to the next where they are written.
-    pub to: isize,
-}
-
-impl PackDim {
-    const ONE: PackDim = PackDim { len: 1, from: 0, to: 0 };
-}
 
 /// A copy of elements from one layout to another, prepared for any addresses.
 #[derive(Clone, Debug)]

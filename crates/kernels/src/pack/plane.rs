@@ -3,17 +3,10 @@
 
 use std::mem::{MaybeUninit, transmute_copy};
 
-use super::{PackDim, fixed, transpose};
+use super::dim::PackDim;
+use super::fixed::{self, CopyFn};
+use super::transpose;
 use crate::isa::{self, CACHE_LINE_BYTES, Isa, Task, prefetch};
-
-/// A copy of rows of columns, from the address of the first element that is read to that of the first that is
-/// written.
-///
-/// # Safety
-/// All elements of the rows are readable and initialised, and the caller's to write where they are written;
-/// no element of one side overlaps one of the other. The distances are those that the loop is for, and the
-/// processor has the instruction set.
-pub(super) type CopyFn = unsafe fn(Isa, &PackDim, &PackDim, *const u8, *mut u8);
 
 /// Rows of columns and a loop that copies them.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 #[cfg(target_arch = "x86_64")]
 use std::mem::transmute;
 
-use super::PackDim;
+use super::dim::PackDim;
 use crate::isa::{CACHE_LINE_BYTES, Isa, prefetch};
 
 /// Whether there is a block of at most so many rows and columns.

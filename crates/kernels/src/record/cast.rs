@@ -4,7 +4,7 @@
 use zerostride_code::{Binary, Builder, Compare, Type, Unary, Value};
 use zerostride_ops::{Category, DType};
 
-use super::{Recorded, stored_type};
+use super::element::{Recorded, stored_type};
 
 /// 2^63, the first number that no `i64` is.
 const I64_BOUND: f64 = 9_223_372_036_854_775_808.0;

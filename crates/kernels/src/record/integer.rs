@@ -6,7 +6,8 @@ use std::marker::PhantomData;
 use zerostride_code::{Binary, Compare, Type, Unary, Value};
 use zerostride_ops::DType;
 
-use super::{Recorded, cast, stored_type};
+use super::cast;
+use super::element::{Recorded, stored_type};
 use crate::bodies::dispatch::{Body, VisitBoolean, VisitInteger};
 use crate::bodies::integer::{Integer, Whole};
 use crate::lane::record::{Kind, Symbol, Truth, append};

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use zerostride_ops::DType;
 
-use super::{Fold, LEAF_ELEMENTS, ReducePanel};
+use super::fold::{Fold, LEAF_ELEMENTS, ReducePanel};
 use crate::cast::CastKernel;
 use crate::isa::{Task, run_widest};
 

@@ -1,7 +1,7 @@
-//! Owns reductions: the rule by which each operation and dtype accumulates (`monoid.rs`, `search.rs`,
-//! `variance.rs`), and the tree that combines partial results (`tree.rs`). Reductions that are independent of
-//! order have no tree (`exact.rs`), nor have those over pairs (`pairwise.rs`) and those of a few dozen
-//! elements (`short.rs`). Shapes are not known here: a caller passes rows or panels.
+//! Owns reductions: the rule by which each operation and dtype accumulates (`accumulated.rs` of a monoid,
+//! `search.rs`, `variance.rs`), and the tree that combines partial results (`tree.rs`). Reductions that are
+//! independent of order have no tree (`exact.rs`), nor have those over pairs (`pairwise.rs`) and those of a
+//! few dozen elements (`short.rs`). Shapes are not known here: a caller passes rows or panels (`fold.rs`).
 //!
 //! The tree depends on the number of reduced elements alone, never on threads, tiles or memory layout, and so
 //! do the bits of a result. Elements are numbered in row-major order of the reduced dimensions. Each leaf of
@@ -17,8 +17,9 @@
 //!
 //! Source: Higham, "The accuracy of floating point summation", SIAM Journal on Scientific Computing 14, 1993.
 
+mod accumulated;
 mod exact;
-
+mod fold;
 mod monoid;
 mod pairwise;
 mod rule;
@@ -28,112 +29,24 @@ mod tree;
 mod variance;
 mod vector;
 
-use std::any;
 use std::marker::PhantomData;
-use std::ops::Range;
 
 use num_complex::{Complex32, Complex64};
 use zerostride_ops::{Category, DType, Element, Empty, Reduction, bf16, f16};
 
+pub use fold::{Fold, LEAF_ELEMENTS, ReducePanel, lane_rows, lanes};
 pub use pairwise::{Pairwise, Term};
 
 use crate::lane::{self, Lane};
 use crate::{CastKernel, Isa, cast_kernel};
+use accumulated::Accumulated;
 use exact::{AllOrAny, Exact, StoredInteger, Unordered};
-use monoid::{Accumulated, Extreme, Monoid, Prod, Sum};
+use monoid::{Extreme, Monoid, Prod, Sum};
 use rule::Rule;
 use search::{FloatOrder, IntegerOrder, Search};
 use tree::tree;
 use variance::Variance;
 use vector::{Array, Limits, LoadVector, MAX_VECTOR_LEN, Ordered, Vector, WidenedHalves};
-
-/// Reduced elements of one leaf of the tree.
-pub const LEAF_ELEMENTS: usize = 1024;
-
-/// Accumulators of a leaf, by the number of reduced elements. Short reductions run in order, so that a vector
-/// can hold many of them; long ones fill the registers.
-pub const fn lanes(reduced: usize) -> usize {
-    match reduced {
-        0..128 => 1,
-        128..1024 => 16,
-        _ => 64,
-    }
-}
-
-/// Whether a leaf may have so many accumulators.
-const fn are_lanes(count: usize) -> bool {
-    count == lanes(1) || count == lanes(128) || count == lanes(LEAF_ELEMENTS)
-}
-
-/// The lanes of some leaves of a reduction of `reduced` elements, in the order in which [`Fold::rows`] takes
-/// them: for each the index of its first row and how many rows it has, [`lanes`] apart. A lane of the last
-/// leaf may have none.
-///
-/// ```
-/// use zerostride_kernels::lane_rows;
-/// assert_eq!(lane_rows(100, 0..100).collect::<Vec<_>>(), [(0, 100)]);
-/// assert_eq!(lane_rows(200, 0..200).take(3).collect::<Vec<_>>(), [(0, 13), (8, 12), (4, 13)]);
-/// ```
-pub fn lane_rows(reduced: usize, rows: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
-    let lanes = lanes(reduced);
-    let leaves =
-        rows.clone().step_by(LEAF_ELEMENTS).map(move |start| (start, LEAF_ELEMENTS.min(rows.end - start)));
-    leaves.flat_map(move |(start, count)| {
-        (0..lanes).map(move |turn| {
-            let lane = turn.reverse_bits() >> 1 >> (usize::BITS - 1 - lanes.ilog2());
-            (start + lane, count.saturating_sub(lane).div_ceil(lanes))
-        })
-    })
-}
-
-/// A matrix of reduced elements by results in memory; strides are in elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReducePanel {
-    /// Reduced elements of each result.
-    pub rows: usize,
-    /// Results whose elements are contiguous in each row.
-    pub width: usize,
-    /// How many times there are that many results.
-    pub columns: usize,
-    /// From the first element of one such group to that of the next.
-    pub column_step: usize,
-    /// From one reduced element of a result to the next; it differs from `width` only if that is 1.
-    pub row_step: usize,
-    /// Rows of a leaf: [`LEAF_ELEMENTS`], or as many as there are [`lanes`] where each row is what has been
-    /// accumulated in one of them ([`Reducer::accumulator`]).
-    pub leaf: usize,
-}
-
-/// A reduction in progress, over a block of neighbouring results.
-pub trait Fold: Send {
-    /// Starts anew with a block of that many results.
-    ///
-    /// # Panics
-    /// If the fold was made for fewer.
-    fn start(&mut self, columns: usize);
-    /// Takes rows of the current lane, the first being reduced element `first`. Each has one element for
-    /// every result, contiguous from an index of `elements` on. Lanes come in the order of [`lane_rows`]. All
-    /// calls for a lane but the last, which says that it `ends`, bring a multiple of 16 rows. Order-free
-    /// reductions of integers and bools, other than `argmax` and `argmin`, take rows in any order.
-    ///
-    /// # Panics
-    /// If a row reaches outside `elements`, or they are not aligned.
-    fn rows(&mut self, elements: &[u8], rows: &[usize], first: usize, ends: bool);
-    /// Takes elements of all results, the first row being reduced element `first`. Panels come in order, and
-    /// each holds whole leaves unless it is the last.
-    ///
-    /// # Panics
-    /// If the panel reaches outside `elements`, they are not aligned, or the panel has other results than the
-    /// block.
-    fn leaves(&mut self, elements: &[u8], panel: &ReducePanel, first: usize);
-    /// Appends the leaves that another fold of as many results has taken; their number must be a power of two
-    /// unless they are the last.
-    fn append(&mut self, other: Box<dyn Fold>);
-    /// Writes the results of the block.
-    fn finish(&mut self, out: &mut [u8]);
-    /// For [`Fold::append`].
-    fn into_any(self: Box<Self>) -> Box<dyn any::Any>;
-}
 
 /// A reduction of one operation, dtype and length, which can be started any number of times.
 #[derive(Clone, Copy, Debug)]

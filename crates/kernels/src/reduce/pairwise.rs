@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use zerostride_ops::{DType, Reduction};
 
-use super::{LEAF_ELEMENTS, lane_rows, lanes};
+use super::fold::{LEAF_ELEMENTS, lane_rows, lanes};
 use crate::isa::{LaneTask, RegisterFloat};
 use crate::lane::{Element, Lane};
 
@@ -67,10 +67,10 @@ const SHARED_REGISTERS: usize = 4;
 const SHARED_WIDENED: usize = SHARED_REGISTERS / 2;
 
 /// The most terms: one leaf, whose tree is that of its lanes.
-const MAX_DEPTH: usize = LEAF_ELEMENTS;
+const MOST_TERMS: usize = LEAF_ELEMENTS;
 
 /// The most subtrees that wait at once: one for each height.
-const MAX_HEIGHTS: usize = lanes(MAX_DEPTH).ilog2() as usize;
+const MAX_HEIGHTS: usize = lanes(MOST_TERMS).ilog2() as usize;
 
 /// The accumulators of some rows and the columns of `R` registers.
 type PairTile<A, const R: usize> = [[A; R]; SHARED_ROWS];
@@ -87,7 +87,7 @@ impl Pairwise {
             DType::F64 => kernel::<f64>(op, term),
             _ => None,
         }?;
-        let fits = (1..=MAX_DEPTH).contains(&depth) && width.is_multiple_of(WIDTH_MULTIPLE);
+        let fits = (1..=MOST_TERMS).contains(&depth) && width.is_multiple_of(WIDTH_MULTIPLE);
         fits.then_some(Pairwise { kernel, sizes: PairSizes { depth, width } })
     }
 

@@ -4,7 +4,7 @@
 use bytemuck::Pod;
 use zerostride_ops::DType;
 
-use super::ReducePanel;
+use super::fold::ReducePanel;
 use super::vector::{LoadVector, Vector};
 use crate::lane::Lane;
 

@@ -1,7 +1,7 @@
 //! Owns reductions of a few dozen contiguous elements each. A vector reduces one result at each of its
 //! positions, and elements are transposed in registers. It does not know what is accumulated (`monoid.rs`).
 
-use super::ReducePanel;
+use super::fold::ReducePanel;
 use super::monoid::Monoid;
 use super::vector::{LoadVector, MAX_VECTOR_LEN, Vector};
 

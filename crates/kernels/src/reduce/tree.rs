@@ -10,13 +10,13 @@ use std::mem;
 use bytemuck::{cast_slice, cast_slice_mut};
 use smallvec::SmallVec;
 
+use super::fold::{Fold, LEAF_ELEMENTS, ReducePanel, are_lanes};
 use super::rule::{Elem, EvenStarts, RowSequence, RowStarts, Rule, Side};
 use super::vector::Vector;
-use super::{Fold, LEAF_ELEMENTS, ReducePanel, are_lanes};
 use crate::cast::CastKernel;
 use crate::isa::Task;
 use gathered::Gathered;
-use halved::Halved;
+use halved::{Halved, push_one};
 
 /// Vectors that are accumulated in turn, to hide the latency of a step.
 const VECTORS_AT_ONCE: usize = 4;
@@ -262,23 +262,6 @@ fn halve<R: Rule>(state: &mut R::State, mut left: usize, width: usize) {
     }
 }
 
-/// Adds the accumulator of one result's leaf to its subtrees, of which `taken` lanes are there.
-#[inline(always)]
-fn push_one<R: Rule>(
-    subtrees: &mut [R::State],
-    taken: usize,
-    lanes: usize,
-    at: usize,
-    mut one: <R::One as Rule>::Acc,
-) {
-    let mut height = lanes.ilog2() as usize;
-    while taken >> height & 1 == 1 {
-        one = R::One::merge(R::One::read(&subtrees[height], at), one);
-        height += 1;
-    }
-    R::One::write(one, &mut subtrees[height], at);
-}
-
 /// Combines each accumulator of `left` with its neighbour in `right`, in place.
 #[inline(always)]
 fn merge_states<R: Rule>(left: &R::State, right: &mut R::State, len: usize) {
@@ -376,7 +359,7 @@ impl<R: Rule> TakeLeaves<'_, R> {
                 (column, leaf) = (column + 1, 0);
             }
             if halved.count == R::Vector::LEN || column == panel.columns {
-                halved.join(tree);
+                halved.join((&mut tree.subtrees, tree.lanes), &mut tree.leaf);
             }
         }
         tree.taken += count * lanes;

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use zerostride::{Index, Scalar, Tensor, broadcast_tensors};
 
 use super::convert::target;
-use super::rows;
+use super::function::rows;
 use crate::arguments::Arguments;
 use crate::error::raise;
 use crate::operand::Given;

@@ -6,11 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyType};
 use zerostride::{DType, Device, Typed};
 
-use super::rows;
+use super::function::rows;
 use crate::arguments::{Arguments, Value};
-use crate::error::{TraceError, raise};
+use crate::error::{TraceError, raise, type_name};
 use crate::operand::Given;
-use crate::row::type_name;
 use crate::tensor::{self, PyTensor};
 use crate::threads::compute;
 use crate::{dtype, number};

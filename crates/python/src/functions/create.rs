@@ -7,11 +7,11 @@ use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError}
 use pyo3::prelude::*;
 use zerostride::{Category, DType, Scalar, Tensor};
 
-use super::rows;
+use super::function::{Answer, rows};
 use crate::arguments::{Arguments, Value};
-use crate::error::raise;
+use crate::error::{raise, type_name};
 use crate::memory::{self, Import};
-use crate::row::{target, type_name};
+use crate::target::target;
 use crate::tensor::PyTensor;
 use crate::threads::compute;
 use crate::{nested, number};
@@ -102,7 +102,7 @@ fn copies(a: &Arguments<'_, '_>) -> PyResult<Option<bool>> {
     a.optional("copy").map(|_| a.flag("copy")).transpose()
 }
 
-fn asarray<'py>(a: &Arguments<'_, 'py>) -> PyResult<super::Answer<'py>> {
+fn asarray<'py>(a: &Arguments<'_, 'py>) -> PyResult<Answer<'py>> {
     let (object, dtype) = (&memory::loaded(a.required("obj")?)?, a.dtype("dtype")?);
     let copies = copies(a)?;
     let found = match object.cast::<PyTensor>() {

@@ -4,7 +4,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::rows;
+use super::function::rows;
 use crate::error::raise;
 use crate::tensor;
 

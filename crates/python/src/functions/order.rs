@@ -8,9 +8,9 @@ use smallvec::{SmallVec, smallvec};
 use zerostride::{DType, Dims, Tensor};
 use zerostride_ops::Signature;
 
-use super::{Answer, rows};
+use super::function::{Answer, rows};
 use crate::arguments::{Arguments, Value};
-use crate::entry::Call;
+use crate::call::Call;
 use crate::error::raise;
 use crate::threads::compute;
 

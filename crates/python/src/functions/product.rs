@@ -6,13 +6,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use zerostride::Expr;
 
-use super::rows;
+use super::function::rows;
 use crate::arguments::{Arguments, Value};
 use crate::autocast;
-use crate::error::raise;
+use crate::error::{raise, type_name};
 use crate::operand::Given;
-use crate::row::{target, type_name};
 use crate::sequence::{self, Limit};
+use crate::target::target;
 use crate::tensor;
 use crate::threads::compute;
 

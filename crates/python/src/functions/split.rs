@@ -5,8 +5,8 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use zerostride::Tensor;
 
+use super::function::rows;
 use super::order::tuple;
-use super::rows;
 use crate::arguments::Arguments;
 use crate::error::raise;
 use crate::operand::Given;

@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use zerostride::{Argument, Category, DType, Dims, Expr, Interpolation, Op, Tensor, keepdim};
 
+use super::function::{Answer, rows};
 use super::order::{dims, named, tuple};
-use super::{Answer, rows};
 use crate::arguments::{Arguments, Value};
 use crate::error::raise;
 use crate::operand::Given;

@@ -5,11 +5,11 @@ use pyo3::prelude::*;
 use zerostride::{Argument, DType, Function, Outcome, call_function};
 use zerostride_ops::{self as ops, Default, Kind, Section};
 
-use super::Answer;
+use super::function::Answer;
 use super::order::several;
 use super::product::finished;
 use crate::arguments::{Arguments, Value};
-use crate::entry::Call;
+use crate::call::Call;
 use crate::error::raise;
 use crate::threads::compute;
 

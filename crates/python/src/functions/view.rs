@@ -5,7 +5,7 @@
 use pyo3::prelude::*;
 use zerostride::Expr;
 
-use super::rows;
+use super::function::rows;
 use crate::arguments::{Arguments, Value};
 use crate::error::raise;
 use crate::threads::compute;

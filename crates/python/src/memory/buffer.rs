@@ -10,11 +10,11 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView, PyTuple};
 use smallvec::SmallVec;
-use zerostride::{Category, DType, Device, Lent, Tensor};
+use zerostride::{Category, DType, Lent, Tensor};
 
+use super::import::{Import, check_on_cpu, unknown};
 use crate::dtype;
 use crate::error::raise;
-use crate::memory::Import;
 use crate::sequence;
 use crate::tensor::{self, PyTensor};
 
@@ -50,7 +50,7 @@ pub(super) fn import(object: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResul
     }
     let Some(known) = dtype.or_else(|| dtype_of(buffer.format(), buffer.item_size())) else {
         if object.hasattr("dtype")? {
-            return Err(super::unknown(object));
+            return Err(unknown(object));
         }
         return Err(PyTypeError::new_err(format!(
             "no dtype has elements of the buffer format '{}' of {} bytes",
@@ -227,17 +227,6 @@ impl PyTensor {
             false => (data, dtype, shape, stretched).into_pyobject(py)?,
         };
         PyTuple::new(py, [rebuild, arguments.into_any()])
-    }
-}
-
-/// Refuses elements that the CPU cannot read, in PyTorch's words.
-pub(super) fn check_on_cpu(tensor: &Tensor) -> PyResult<()> {
-    match tensor.device() {
-        Device::Cpu => Ok(()),
-        device => Err(PyTypeError::new_err(format!(
-            "can't convert {device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host \
-             memory first."
-        ))),
     }
 }
 

@@ -418,7 +418,7 @@ pub(super) unsafe fn lent(
     check(&array.device)?;
     let (shape, strides) = dims(array)?;
     let dtype = match dtype(array) {
-        Err(_) if object.hasattr("dtype").unwrap_or(false) => return Err(super::unknown(object)),
+        Err(_) if object.hasattr("dtype").unwrap_or(false) => return Err(super::import::unknown(object)),
         dtype => dtype?,
     };
     let is_empty = shape.contains(&0);

@@ -8,48 +8,25 @@ mod buffer;
 mod dlpack;
 #[allow(unsafe_code)]
 mod exchange;
+mod import;
 #[allow(unsafe_code)]
 mod numpy;
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 use zerostride::{DType, Tensor};
 
+use crate::error::type_name;
 use crate::expr::PyExpr;
 use crate::once::Once;
-use crate::row::type_name;
 use crate::tensor::PyTensor;
+use import::unknown;
 
 pub(crate) use buffer::rebuild;
 pub(crate) use dlpack::Borrowed;
 pub(crate) use exchange::{is_made_from_torch, is_torch, is_torch_tensor, negates, of_torch};
+pub(crate) use import::Import;
 pub(crate) use numpy::{array as numpy, is_array as is_numpy};
-
-/// An array of another library as a tensor.
-pub(crate) enum Import {
-    /// On the array's own memory: each sees what is written to the other.
-    Shared(Tensor),
-    /// On a copy, with the reason why its memory cannot be shared.
-    Copied(Tensor, &'static str),
-}
-
-impl Import {
-    /// The elements as they are now, for reading only.
-    pub(crate) fn elements(self) -> Tensor {
-        match self {
-            Import::Shared(tensor) | Import::Copied(tensor, _) => tensor,
-        }
-    }
-
-    /// The tensor on the array's own memory, or the reason why there is none.
-    pub(crate) fn shared(self) -> Result<Tensor, &'static str> {
-        match self {
-            Import::Shared(tensor) => Ok(tensor),
-            Import::Copied(_, why) => Err(why),
-        }
-    }
-}
 
 /// The array as a tensor, on its memory if possible; `None` if the object is no array.
 ///
@@ -184,29 +161,4 @@ fn resolved<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny
 fn is_of_numpy(object: &Bound<'_, PyAny>) -> bool {
     let module = object.get_type().getattr("__module__").and_then(|module| module.extract::<String>());
     module.is_ok_and(|module| module == "numpy")
-}
-
-/// The error for an array of a dtype that zerostride does not have: the dtype, and what to write instead.
-fn unknown(object: &Bound<'_, PyAny>) -> PyErr {
-    let Ok(dtype) = object.getattr("dtype") else {
-        return PyTypeError::new_err(format!("no dtype has the elements of a {}", type_name(object)));
-    };
-    let text = |name: &str| dtype.getattr(name).and_then(|text| text.extract::<String>()).ok();
-    let is = |name: &str| dtype.getattr(name).is_ok_and(|value| value.is_truthy().unwrap_or(false));
-    let instead = match text("kind").as_deref() {
-        Some("M" | "m") => "x.view('int64')".to_owned(),
-        Some("c") => "x.astype('complex128')".to_owned(),
-        Some("V") if text("name").is_some_and(|name| name.starts_with("void") && !is("names")) => {
-            "x.view('uint8')".to_owned()
-        }
-        Some("V") if is("names") => "x['name'] of one field".to_owned(),
-        Some("V") if text("name").is_some_and(|name| name.contains("int")) => "x.astype('int8')".to_owned(),
-        Some(_) => "x.astype('float64')".to_owned(),
-        None if is("is_complex") => "x.to(torch.complex64)".to_owned(),
-        None => "x.to(torch.float32)".to_owned(),
-    };
-    PyTypeError::new_err(format!(
-        "no dtype has elements of {dtype}, which are those of a {}: write {instead}",
-        type_name(object)
-    ))
 }

@@ -125,7 +125,7 @@ pub(super) fn as_array(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
 /// A NumPy array on the memory of a tensor.
 pub(crate) fn array<'py>(tensor: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
     let own = &tensor.get().0;
-    super::buffer::check_on_cpu(own)?;
+    super::import::check_on_cpu(own)?;
     if own.dtype() == DType::BF16 {
         return Err(PyTypeError::new_err(
             "NumPy has no bfloat16: convert the tensor first, as in t.float().numpy()",

@@ -10,7 +10,7 @@ use super::Operand;
 use crate::exec::inline;
 use crate::expr::Kind;
 use crate::plan::{Plan, Template};
-use crate::policy::{self, Target};
+use crate::policy::{self, ResultMemory};
 use crate::stream::{self, Options};
 use crate::{Error, Expr, Result, Tensor, exec};
 
@@ -76,7 +76,7 @@ impl Expr {
     #[track_caller]
     pub(crate) fn materialise(&self) -> Result<Tensor> {
         if policy::is_on() {
-            policy::look(slice::from_ref(self), Target::New)?;
+            policy::look(slice::from_ref(self), ResultMemory::New)?;
         }
         if self.node().lazy {
             return Ok(stream::collect(slice::from_ref(self), Options::new())?.swap_remove(0));
@@ -102,7 +102,7 @@ impl Expr {
     pub fn eval_into(&self, out: &Tensor) -> Result<()> {
         // Policies judge broadcasts that can run. If `out` has another shape, the error of that comes first.
         if policy::is_on() && self.shape().is_ok_and(|shape| shape == out.shape()) {
-            policy::look(slice::from_ref(self), Target::Existing)?;
+            policy::look(slice::from_ref(self), ResultMemory::Existing)?;
         }
         if self.node().lazy {
             let value = stream::collect(slice::from_ref(self), Options::new())?.swap_remove(0);
@@ -152,7 +152,7 @@ pub fn eval_all(exprs: &[Expr]) -> Result<Vec<Tensor>> {
         return Ok(vec![expr.eval()?]);
     }
     if policy::is_on() {
-        policy::look(exprs, Target::New)?;
+        policy::look(exprs, ResultMemory::New)?;
     }
     if exprs.iter().any(|expr| expr.node().lazy) {
         return stream::collect(exprs, Options::new());
@@ -168,7 +168,7 @@ impl Plan {
     #[track_caller]
     pub fn run_all(&self) -> Result<Vec<Tensor>> {
         if policy::is_on() {
-            policy::look(&self.roots, Target::New)?;
+            policy::look(&self.roots, ResultMemory::New)?;
         }
         self.leaves.iter().try_for_each(|leaf| leaf.present().map(drop))?;
         exec::run_all(self)
@@ -193,7 +193,7 @@ impl Plan {
     pub fn run(&self) -> Result<Tensor> {
         self.check_single()?;
         if policy::is_on() {
-            policy::look(&self.roots, Target::New)?;
+            policy::look(&self.roots, ResultMemory::New)?;
         }
         self.leaves.iter().try_for_each(|leaf| leaf.present().map(drop))?;
         exec::run(self)

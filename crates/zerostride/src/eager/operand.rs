@@ -3,7 +3,7 @@
 
 use zerostride_ops::Scalar;
 
-use crate::exec::Value;
+use crate::exec::ReadyOperand;
 use crate::{Expr, Tensor};
 
 /// An operand of an eager method: a tensor, a number or an expression; made with `into()`.
@@ -40,11 +40,11 @@ impl<'a> Operand<'a> {
     }
 
     /// The operand as the fast path for small operations reads it.
-    pub(crate) fn value(&self) -> Value<'_> {
+    pub(crate) fn value(&self) -> ReadyOperand<'_> {
         match &self.0 {
-            Given::Tensor(tensor) => Value::Tensor(tensor, None),
-            Given::Number(number) => Value::Number(*number),
-            Given::Expr(expr) => Value::of(expr),
+            Given::Tensor(tensor) => ReadyOperand::Tensor(tensor, None),
+            Given::Number(number) => ReadyOperand::Number(*number),
+            Given::Expr(expr) => ReadyOperand::of(expr),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::interrupt::{self, STRIDE};
 use crate::{Expr, Result, Tensor, exec};
 
 /// Numbers that `randn` computes at once, so that what it holds beside the result stays in cache.
-const PART_ELEMENTS: usize = 1 << 16;
+const RANDN_ELEMENTS: usize = 1 << 16;
 
 impl Tensor {
     /// Uniform random numbers in [0, 1), as f32; the same for the same seed on every machine.
@@ -59,8 +59,8 @@ impl Tensor {
         let numbers = Tensor::build(DType::F32, Shape::new(shape)?, |_| Ok(()))?;
         let line = numbers.view(&[numbers.numel() as isize])?;
         let seed = random(seed, 1);
-        for start in (0..numbers.numel()).step_by(PART_ELEMENTS) {
-            let part = line.slice(0, start..numbers.numel().min(start + PART_ELEMENTS))?;
+        for start in (0..numbers.numel()).step_by(RANDN_ELEMENTS) {
+            let part = line.slice(0, start..numbers.numel().min(start + RANDN_ELEMENTS))?;
             let uniform = Tensor::build(DType::F64, part.shape_value().clone(), |bytes| {
                 for (i, number) in (start as u64..).zip(cast_slice_mut::<u8, f64>(bytes)) {
                     // An odd number of 2^-53, which no rounding takes to an end of the interval.
@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn numbers_of_a_larger_tensor_begin_with_those_of_a_smaller_one() {
-        let long = Tensor::randn(&[2, PART_ELEMENTS / 2 + 100], 3).unwrap().to_vec::<f32>().unwrap();
-        let short = Tensor::randn(&[PART_ELEMENTS + 7], 3).unwrap().to_vec::<f32>().unwrap();
+        let long = Tensor::randn(&[2, RANDN_ELEMENTS / 2 + 100], 3).unwrap().to_vec::<f32>().unwrap();
+        let short = Tensor::randn(&[RANDN_ELEMENTS + 7], 3).unwrap().to_vec::<f32>().unwrap();
         assert!(long.starts_with(&short));
         assert_eq!(Tensor::randn(&[3, 0], 3).unwrap().shape(), [3, 0]);
         assert_eq!(Tensor::randn(&[], 3).unwrap().item::<f32>().unwrap(), short[0]);

@@ -8,7 +8,7 @@ use zerostride_ops::{DType, Element, Scalar, with_type};
 use zerostride_shape::ErrorClass;
 
 use crate::memory::{Claim, Guard, Holder, Request};
-use crate::tensor::{Value, format};
+use crate::tensor::{PrintedElement, format};
 use crate::{Error, Expr, Result, Tensor};
 
 impl Tensor {
@@ -169,7 +169,7 @@ impl std::fmt::Display for Tensor {
         let text = self.with_elements(|bytes, place| {
             format(self.device(), self.dtype(), self.shape(), &mut |index| {
                 let stored = &bytes[place(index)];
-                with_type!(self.dtype(), T => Value::from(T::load(bytemuck::pod_read_unaligned(stored))))
+                with_type!(self.dtype(), T => PrintedElement::from(T::load(bytemuck::pod_read_unaligned(stored))))
             })
         });
         match text {

@@ -64,12 +64,6 @@ impl std::error::Error for FileError {
     }
 }
 
-impl From<FileError> for crate::Error {
-    fn from(error: FileError) -> Self {
-        crate::Error::Io(Arc::new(error))
-    }
-}
-
 /// What messages and plans call an array in a file.
 pub(crate) fn name_of(file: &str, entry: Option<&str>) -> String {
     entry.map_or_else(|| file.to_owned(), |entry| format!("{file}:{entry}"))

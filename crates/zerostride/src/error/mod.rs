@@ -170,6 +170,13 @@ pub enum Error {
     },
 }
 
+#[cfg(feature = "io")]
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Self {
+        Error::Io(std::sync::Arc::new(error))
+    }
+}
+
 impl Error {
     /// An argument error of PyTorch's `RuntimeError` class.
     pub(crate) fn runtime(message: impl fmt::Display) -> Error {

@@ -17,14 +17,15 @@ use zerostride_shape::{InternalOverlap, Layout, Overlap, check_in_place};
 
 use crate::expr::Expr;
 use crate::memory::{Access, Named};
-use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work};
+use crate::plan::{Buffer, ElementSource, Leaf, Plan, Step, Work};
 use crate::{Error, Result, Tensor, interrupt};
 
 pub(crate) use body::Folding;
 pub(crate) use elements::StridedDims;
-pub(crate) use schedule::inline::{self, Value};
+pub(crate) use schedule::inline::{self, ReadyOperand};
 
 use schedule::steps;
+use schedule::work::Slots;
 
 /// The value of an expression over tensors, in memory of its own.
 pub(crate) fn evaluate(expr: &Expr) -> Result<Tensor> {
@@ -121,7 +122,7 @@ fn writes_over_what_it_has_read(plan: &Plan, out: &Tensor) -> bool {
         [Step { work: Work::Map { shape, program, out: strides, out_offset }, .. }] => {
             let target = Layout::new(shape.clone(), strides.clone(), *out_offset);
             program.loads.iter().all(|load| match load.source {
-                Source::Leaf(leaf) if shares(&plan.leaves[leaf]) => {
+                ElementSource::Leaf(leaf) if shares(&plan.leaves[leaf]) => {
                     let same =
                         load.strides == *strides && load.offset == *out_offset && load.dtype == out.dtype();
                     let read = Layout::new(shape.clone(), load.strides.clone(), load.offset);
@@ -138,7 +139,7 @@ fn writes_over_what_it_has_read(plan: &Plan, out: &Tensor) -> bool {
 }
 
 /// The tensors that a plan's results are, each where it comes first.
-fn share(plan: &Plan, mut slots: steps::Slots) -> Vec<Option<Tensor>> {
+fn share(plan: &Plan, mut slots: Slots) -> Vec<Option<Tensor>> {
     let tensor = |(&result, layout): (&usize, &Layout)| {
         let Buffer { dtype, slot, .. } = plan.passes.buffers[result];
         Some(Tensor::new(slots[slot].take()?.share(), layout.clone(), dtype))

@@ -67,22 +67,22 @@ pub struct Arguments {
 /// ```
 #[track_caller]
 pub fn call(op: Op, arguments: Arguments) -> Result<Expr> {
-    Bound::new(op, arguments)?.call()
+    BoundArguments::new(op, arguments)?.call()
 }
 
 /// Arguments in the order of the signature.
-struct Bound {
+struct BoundArguments {
     op: Op,
     signature: &'static Signature,
     values: Vec<Option<Argument>>,
 }
 
-impl Bound {
-    fn new(op: Op, arguments: Arguments) -> Result<Bound> {
+impl BoundArguments {
+    fn new(op: Op, arguments: Arguments) -> Result<BoundArguments> {
         let signature = op.signature();
         let given = arguments.positional.len();
         match signature.bind(arguments.positional, arguments.named) {
-            Ok(bound) => Ok(Bound { op, signature, values: bound.values }),
+            Ok(bound) => Ok(BoundArguments { op, signature, values: bound.values }),
             Err(Misfit::TooMany(_)) => {
                 let by_position =
                     signature.arguments.iter().filter(|argument| !argument.keyword_only).count();
@@ -266,7 +266,7 @@ macro_rules! define_call {
         reduce { $($(#[$rdoc:meta])* $rv:ident $rn:ident $rd:ident $rr:ident $ro:ident $req:ident $rone:ident $rp:tt $rem:ident $rl:ident $rg:ident $rdt:tt $rk:literal ($rfirst:ident, $rdims:ident: $rt:ident $rtext:literal);)* }
         formula { $($(#[$fdoc:meta])* $fv:ident $fname:ident $fi:tt $fd:ident $fr:ident $fdt:tt $fk:literal ($ffirst:ident $(, $fp:ident: $ft:ident $($ftext:literal)?)*);)* }
     ) => {
-        impl Bound {
+        impl BoundArguments {
             /// The expression that the call makes.
             #[track_caller]
             fn call(mut self) -> Result<Expr> {

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use zerostride_ops::Category;
 use zerostride_shape::{ErrorClass, Shape, reduced_dims};
 
-use super::methods::keepdim;
+use super::dims::keepdim;
 use super::{DimList, Expr};
 use crate::{Error, Result};
 
@@ -91,7 +91,7 @@ impl Expr {
 }
 
 /// The pairs of dimensions that are summed over.
-pub(crate) enum Pairs {
+pub(crate) enum ContractedDims {
     /// The last so many of the first factor, and as many of the first of the second.
     Last(isize),
     /// One of each list.
@@ -100,11 +100,11 @@ pub(crate) enum Pairs {
 
 impl Expr {
     /// [`Expr::tensordot`] over dimensions that are named or counted.
-    pub(crate) fn tensordot_over(&self, other: impl Into<Expr>, dims: &Pairs) -> Expr {
+    pub(crate) fn tensordot_over(&self, other: impl Into<Expr>, dims: &ContractedDims) -> Expr {
         let other = other.into();
         let pairs = || match *dims {
-            Pairs::Named(ref own, ref theirs) => Ok((own.clone(), theirs.clone())),
-            Pairs::Last(count) => {
+            ContractedDims::Named(ref own, ref theirs) => Ok((own.clone(), theirs.clone())),
+            ContractedDims::Last(count) => {
                 let (own, theirs) = (self.shape()?.len() as isize, other.shape()?.len() as isize);
                 if count < 0 {
                     let message = format_args!("tensordot expects dims >= 0, but got dims={count}");

@@ -50,7 +50,7 @@ fn summed_products(equation: &str, operands: &[Expr]) -> Result<Expr> {
         None => (equation, None),
     };
     let inputs = letters_of_operands(inputs, operands.len())?;
-    let order = Order::new(equation, &inputs, output, operands)?;
+    let order = DimPositions::new(equation, &inputs, output, operands)?;
     let operands = with_dtypes(operands)?;
     if let [operand] = &operands[..] {
         return order.sum_of_one(&inputs[0], operand.clone());
@@ -156,7 +156,7 @@ fn symbol(letter: usize) -> char {
 }
 
 /// The positions of dimensions in aligned operands.
-struct Order {
+struct DimPositions {
     /// The position of each letter that occurs.
     places: [Option<usize>; LETTERS],
     /// The first dimension that `...` stands for, and how many there are.
@@ -167,8 +167,13 @@ struct Order {
     ndim: usize,
 }
 
-impl Order {
-    fn new(equation: &str, inputs: &[Letters], output: Option<&str>, operands: &[Expr]) -> Result<Order> {
+impl DimPositions {
+    fn new(
+        equation: &str,
+        inputs: &[Letters],
+        output: Option<&str>,
+        operands: &[Expr],
+    ) -> Result<DimPositions> {
         let mut counts = [0; LETTERS];
         let mut covered = 0;
         for (number, (letters, operand)) in inputs.iter().zip(operands).enumerate() {
@@ -190,7 +195,7 @@ impl Order {
                 covered = covered.max(ndim - named);
             }
         }
-        let mut order = Order { places: [None; LETTERS], ellipsis: 0, covered, kept: 0, ndim: 0 };
+        let mut order = DimPositions { places: [None; LETTERS], ellipsis: 0, covered, kept: 0, ndim: 0 };
         match output {
             Some(output) => order.keep(output, equation.len() - output.len(), &counts)?,
             None => {

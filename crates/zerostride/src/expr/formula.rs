@@ -9,8 +9,8 @@ use zerostride_kernels::{load_scalar, store_scalar};
 use zerostride_ops::{Category, DType, Inferred, Op, OpError, Scalar, Typed};
 use zerostride_shape::{ErrorClass, Shape, broadcast_shape, sum_to_size_dims};
 
-use super::methods::{Dims, keepdim};
-use super::{Expr, Kind, Meta, Slope};
+use super::dims::{Dims, keepdim};
+use super::node::{Expr, Kind, Meta, Slope};
 use crate::error::printed;
 use crate::{Error, Result};
 

@@ -11,7 +11,7 @@ use crate::{Error, Result, Tensor};
 
 /// What a node computes, of which operands. Dtypes are settled: [`Expr::settled`] makes a `Map` of it.
 #[derive(Debug)]
-pub enum Step<'a> {
+pub enum OutlineNode<'a> {
     /// The elements of a tensor.
     Tensor(&'a Tensor),
     /// A bare number.
@@ -92,24 +92,26 @@ impl Expr {
     ///
     /// # Errors
     /// The expression has no value, or reads an array that is in a file.
-    pub fn step(&self) -> Result<Step<'_>> {
+    pub fn step(&self) -> Result<OutlineNode<'_>> {
         let to = &self.meta()?.shape;
         Ok(match &self.node().kind {
-            Kind::Leaf { tensor, .. } => Step::Tensor(tensor),
-            Kind::Number(number) => Step::Number(*number),
-            Kind::Map { op, operands, compute } => Step::Map(*op, operands, *compute),
-            Kind::Cast { operand, .. } => Step::Cast(operand),
+            Kind::Leaf { tensor, .. } => OutlineNode::Tensor(tensor),
+            Kind::Number(number) => OutlineNode::Number(*number),
+            Kind::Map { op, operands, compute } => OutlineNode::Map(*op, operands, *compute),
+            Kind::Cast { operand, .. } => OutlineNode::Cast(operand),
             Kind::Reduce { op, operand, dims, keepdim, correction, .. } => {
-                Step::Reduce { op: op.op(), operand, dims, keepdim: *keepdim, correction: *correction }
+                OutlineNode::Reduce { op: op.op(), operand, dims, keepdim: *keepdim, correction: *correction }
             }
-            Kind::Matmul { factors } => Step::Matmul(factors),
+            Kind::Matmul { factors } => OutlineNode::Matmul(factors),
             Kind::View { operand, view } => match (Selection::of(view, &operand.meta()?.shape, to), view) {
-                (Some(selection), _) => Step::Select(operand, selection),
+                (Some(selection), _) => OutlineNode::Select(operand, selection),
                 (None, View::Diagonal { offset, dim1, dim2 }) => {
-                    Step::Diagonal(operand, [*offset, *dim1, *dim2])
+                    OutlineNode::Diagonal(operand, [*offset, *dim1, *dim2])
                 }
-                (None, View::Unfold { dim, size, step }) => Step::Unfold(operand, [*dim, *size, *step]),
-                (None, _) => Step::Reshape(operand),
+                (None, View::Unfold { dim, size, step }) => {
+                    OutlineNode::Unfold(operand, [*dim, *size, *step])
+                }
+                (None, _) => OutlineNode::Reshape(operand),
             },
             Kind::Input(_) | Kind::Failed { .. } => {
                 return Err(Error::Argument {
@@ -148,8 +150,8 @@ mod tests {
 
     fn selection(expr: &Expr) -> Option<Selection> {
         match expr.step().unwrap() {
-            Step::Select(_, selection) => Some(selection),
-            Step::Reshape(_) | Step::Diagonal(..) | Step::Unfold(..) => None,
+            OutlineNode::Select(_, selection) => Some(selection),
+            OutlineNode::Reshape(_) | OutlineNode::Diagonal(..) | OutlineNode::Unfold(..) => None,
             step => panic!("{step:?} is no view"),
         }
     }

@@ -8,22 +8,22 @@ use zerostride_shape::{ErrorClass, Shape, broadcast_shape};
 use crate::{Error, Result};
 
 /// A factor as a batch of matrices, and whether it was a vector.
-pub(crate) struct Operand<'a> {
+pub(crate) struct MatrixOperand<'a> {
     pub(crate) batch: &'a [usize],
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     vector: bool,
 }
 
-impl<'a> Operand<'a> {
+impl<'a> MatrixOperand<'a> {
     /// A vector is a row on the left and a column on the right.
-    pub(crate) fn new(shape: &'a [usize], left: bool) -> Operand<'a> {
+    pub(crate) fn new(shape: &'a [usize], left: bool) -> MatrixOperand<'a> {
         match *shape {
             [size] => {
                 let (rows, columns) = if left { (1, size) } else { (size, 1) };
-                Operand { batch: &[], rows, columns, vector: true }
+                MatrixOperand { batch: &[], rows, columns, vector: true }
             }
-            [ref batch @ .., rows, columns] => Operand { batch, rows, columns, vector: false },
+            [ref batch @ .., rows, columns] => MatrixOperand { batch, rows, columns, vector: false },
             [] => unreachable!("scalars have been refused"),
         }
     }
@@ -40,7 +40,7 @@ pub(super) fn infer(a: Typed, a_shape: &Shape, b: Typed, b_shape: &Shape) -> Res
     }
     let kind = Case::of(a_shape, b_shape);
     kind.check_dtypes(a.dtype, b.dtype)?;
-    let (left, right) = (Operand::new(a_shape, true), Operand::new(b_shape, false));
+    let (left, right) = (MatrixOperand::new(a_shape, true), MatrixOperand::new(b_shape, false));
     // PyTorch broadcasts batches before it compares the inner sizes.
     let batch = broadcast_shape(&[left.batch, right.batch])?;
     if left.columns != right.rows {
@@ -109,8 +109,9 @@ impl Case {
         }
     }
 
-    fn mismatch(self, a: &Operand<'_>, b: &Operand<'_>, batch: &Shape) -> Error {
-        let folded = |operand: &Operand<'_>, rows: usize| operand.batch.iter().product::<usize>() * rows;
+    fn mismatch(self, a: &MatrixOperand<'_>, b: &MatrixOperand<'_>, batch: &Shape) -> Error {
+        let folded =
+            |operand: &MatrixOperand<'_>, rows: usize| operand.batch.iter().product::<usize>() * rows;
         match self {
             Case::Dot => Error::runtime(format_args!(
                 "inconsistent tensor size, expected tensor [{0}] and src [{1}] to have the same number of elements, but got {0} and {1} elements respectively",

@@ -19,15 +19,15 @@ const LONGEST: usize = 200;
 const MOST_WAITING: usize = LONGEST;
 
 pub(super) fn render(kind: &Kind) -> String {
-    let mut writer = Writer { text: String::new(), leaves: Vec::new(), waiting: Vec::new() };
+    let mut writer = FormulaWriter { text: String::new(), leaves: Vec::new(), waiting: Vec::new() };
     writer.kind(kind);
     while let Some(piece) = writer.waiting.pop() {
         match piece {
-            Piece::Text(text) => writer.text.push_str(&text),
+            FormulaPart::Text(text) => writer.text.push_str(&text),
             // Nothing beyond the cut is shown.
-            Piece::Expr(_) if writer.text.len() > LONGEST => break,
-            Piece::Expr(_) if writer.waiting.len() > MOST_WAITING => writer.text.push_str(CUT),
-            Piece::Expr(expr) => writer.kind(&expr.node().kind),
+            FormulaPart::Expr(_) if writer.text.len() > LONGEST => break,
+            FormulaPart::Expr(_) if writer.waiting.len() > MOST_WAITING => writer.text.push_str(CUT),
+            FormulaPart::Expr(expr) => writer.kind(&expr.node().kind),
         }
     }
     if writer.text.len() > LONGEST {
@@ -62,22 +62,22 @@ impl fmt::Debug for Expr {
     }
 }
 
-struct Writer<'e> {
+struct FormulaWriter<'e> {
     text: String,
     /// The tensors seen, in order, each identified by storage and layout.
     leaves: Vec<(usize, Layout)>,
     /// A stack of what is still to be written, the next piece last.
-    waiting: Vec<Piece<'e>>,
+    waiting: Vec<FormulaPart<'e>>,
 }
 
-enum Piece<'e> {
+enum FormulaPart<'e> {
     Text(Cow<'static, str>),
     Expr(&'e Expr),
 }
 
-impl<'e> Writer<'e> {
+impl<'e> FormulaWriter<'e> {
     fn say(&mut self, text: impl Into<Cow<'static, str>>) {
-        self.waiting.push(Piece::Text(text.into()));
+        self.waiting.push(FormulaPart::Text(text.into()));
     }
 
     /// Pushes an operand of a symbol, in parentheses if it has a symbol of its own.
@@ -85,10 +85,10 @@ impl<'e> Writer<'e> {
         match &expr.node().kind {
             Kind::Map { op, .. } if op.info().symbol.is_some() => {
                 self.say("(");
-                self.waiting.push(Piece::Expr(expr));
+                self.waiting.push(FormulaPart::Expr(expr));
                 self.say(")");
             }
-            _ => self.waiting.push(Piece::Expr(expr)),
+            _ => self.waiting.push(FormulaPart::Expr(expr)),
         }
     }
 
@@ -114,7 +114,7 @@ impl<'e> Writer<'e> {
                 let keepdim = if *keepdim { ", keepdim=True" } else { "" };
                 self.say(op.name());
                 self.say("(");
-                self.waiting.push(Piece::Expr(operand));
+                self.waiting.push(FormulaPart::Expr(operand));
                 self.say(format!(", ({}){keepdim})", dims.join(", ")));
             }
             Kind::View { operand, view } => {
@@ -158,7 +158,7 @@ impl<'e> Writer<'e> {
                     if index > 0 {
                         self.say(", ");
                     }
-                    self.waiting.push(Piece::Expr(operand));
+                    self.waiting.push(FormulaPart::Expr(operand));
                 }
                 self.say(")");
             }

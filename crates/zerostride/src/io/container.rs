@@ -35,23 +35,23 @@ use crate::error::file::{FileError, Problem};
 pub struct Container<R: Read + Seek = File> {
     file: String,
     format: Format,
-    source: Source<R>,
+    source: Contents<R>,
     entries: Vec<Entry>,
     /// The state of the file when its headers were read; `None` for other readers.
     original: Option<Original>,
 }
 
 #[derive(Debug)]
-enum Source<R: Read + Seek> {
+enum Contents<R: Read + Seek> {
     /// The data are uncompressed in the file.
     Plain(R),
     Archive(npz::Archive<R>),
     #[cfg(feature = "zarr")]
-    Store(Arc<dyn zarr::Files>, Vec<zarr::Node>),
+    Store(Arc<dyn zarr::Files>, Vec<zarr::StoreArray>),
 }
 
 /// Where the elements of an array are stored.
-pub(super) enum Place {
+pub(super) enum Location {
     /// In the file, at the offset that its header gives.
     Bytes,
     Member(Member),
@@ -85,15 +85,15 @@ impl<R: Read + Seek> Container<R> {
         let (source, entries) = match format {
             Format::Npy => {
                 let entry = npy::read_header(None, &mut reader, length).map_err(whole)?;
-                (Source::Plain(reader), vec![entry])
+                (Contents::Plain(reader), vec![entry])
             }
             Format::Npz => {
                 let (archive, entries) = npz::open(file, reader)?;
-                (Source::Archive(archive), entries)
+                (Contents::Archive(archive), entries)
             }
             Format::Safetensors => {
                 let entries = safetensors::read_header(file, &mut reader, length)?;
-                (Source::Plain(reader), entries)
+                (Contents::Plain(reader), entries)
             }
             Format::Zarr => return Err(whole(Problem::Folder)),
         };
@@ -104,7 +104,7 @@ impl<R: Read + Seek> Container<R> {
     #[cfg(feature = "zarr")]
     pub(super) fn of_store(file: &str, files: Arc<dyn zarr::Files>) -> Result<Container<R>, FileError> {
         let (entries, nodes) = zarr::nodes(file, &*files)?.into_iter().unzip();
-        let source = Source::Store(files, nodes);
+        let source = Contents::Store(files, nodes);
         Ok(Container { file: file.to_owned(), format: Format::Zarr, source, entries, original: None })
     }
 
@@ -142,15 +142,15 @@ impl<R: Read + Seek> Container<R> {
     }
 
     /// An array's header, and where its elements are stored.
-    pub(super) fn place(&mut self, index: usize) -> Result<(Entry, Place), FileError> {
+    pub(super) fn place(&mut self, index: usize) -> Result<(Entry, Location), FileError> {
         let entry = self.entries[index].clone();
         let place = match &mut self.source {
-            Source::Plain(_) => Ok(Place::Bytes),
-            Source::Archive(archive) => npz::place(archive, index).map(Place::Member),
+            Contents::Plain(_) => Ok(Location::Bytes),
+            Contents::Archive(archive) => npz::place(archive, index).map(Location::Member),
             #[cfg(feature = "zarr")]
-            Source::Store(files, nodes) => {
+            Contents::Store(files, nodes) => {
                 zarr::Chunked::new(&self.file, files.clone(), &entry, &nodes[index])
-                    .map(|chunked| Place::Chunks(Arc::new(chunked)))
+                    .map(|chunked| Location::Chunks(Arc::new(chunked)))
             }
         };
         let place = place.map_err(|problem| FileError::new(&self.file, entry.name(), problem))?;
@@ -173,13 +173,13 @@ impl<R: Read + Seek> Container<R> {
         let encoding = entry.encoding().map_err(failed)?;
         Tensor::build(encoding.dtype, entry.shape.clone(), |out| {
             let filled = match &mut self.source {
-                Source::Plain(reader) => reader
+                Contents::Plain(reader) => reader
                     .seek(SeekFrom::Start(entry.start))
                     .and_then(|_| entry.read_all(encoding, reader, out))
                     .map_err(Problem::reading),
-                Source::Archive(archive) => npz::read(archive, index, entry, encoding, out),
+                Contents::Archive(archive) => npz::read(archive, index, entry, encoding, out),
                 #[cfg(feature = "zarr")]
-                Source::Store(files, nodes) => {
+                Contents::Store(files, nodes) => {
                     zarr::Chunked::new(&self.file, files.clone(), entry, &nodes[index])
                         .and_then(|chunked| chunked.fill(&chunked.whole(), out))
                 }

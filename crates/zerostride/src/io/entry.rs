@@ -28,7 +28,7 @@ use crate::error::file::Problem;
 #[derive(Clone, Debug)]
 pub struct Entry {
     name: Option<String>,
-    kind: Kind,
+    kind: EntryDtype,
     pub(super) shape: Shape,
     bytes: u64,
     /// The byte at which the data start: in the file, or in the decompressed member of an archive.
@@ -38,7 +38,7 @@ pub struct Entry {
 
 /// The dtype of an array in a file.
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum EntryDtype {
     /// A dtype of zerostride.
     Known(Encoding),
     /// Another dtype, of which only the name is known. Its array can be listed but not read.
@@ -58,14 +58,14 @@ impl Entry {
     /// The declared length of the data is checked against that before anything is allocated.
     pub(super) fn new(
         name: Option<String>,
-        kind: Kind,
+        kind: EntryDtype,
         sizes: &[usize],
         fortran: bool,
         start: u64,
         found: u64,
     ) -> Result<Entry, Problem> {
         let shape = Shape::new(sizes)?;
-        if let Kind::Known(Encoding { dtype, .. }) = kind {
+        if let EntryDtype::Known(Encoding { dtype, .. }) = kind {
             let needed = checked_bytes(&shape, dtype.item_size())? as u64;
             if found < needed {
                 return Err(Problem::Truncated { offset: start, needed, found });
@@ -79,32 +79,36 @@ impl Entry {
 
     /// An array whose data are in chunks.
     #[cfg(feature = "zarr")]
-    pub(super) fn in_chunks(name: Option<String>, kind: Kind, sizes: &[usize]) -> Result<Entry, Problem> {
+    pub(super) fn in_chunks(
+        name: Option<String>,
+        kind: EntryDtype,
+        sizes: &[usize],
+    ) -> Result<Entry, Problem> {
         let shape = Shape::new(sizes)?;
         let bytes = match kind {
-            Kind::Known(Encoding { dtype, .. }) => checked_bytes(&shape, dtype.item_size())? as u64,
-            Kind::Unknown { .. } | Kind::Refused { .. } => 0,
+            EntryDtype::Known(Encoding { dtype, .. }) => checked_bytes(&shape, dtype.item_size())? as u64,
+            EntryDtype::Unknown { .. } | EntryDtype::Refused { .. } => 0,
         };
         Ok(Entry { name, kind, shape, bytes, start: 0, fortran: false })
     }
 
     /// A member of an archive that is refused.
     pub(super) fn refused(name: String, is_array: bool, problem: Arc<Problem>, bytes: u64) -> Entry {
-        let kind = Kind::Refused { is_array, problem };
+        let kind = EntryDtype::Refused { is_array, problem };
         Entry { name: Some(name), kind, shape: Shape::default(), bytes, start: 0, fortran: false }
     }
 
     /// Why a refused member cannot be read; `None` for other entries.
     pub(super) fn refused_member(&self) -> Option<&Arc<Problem>> {
         match &self.kind {
-            Kind::Refused { problem, .. } => Some(problem),
+            EntryDtype::Refused { problem, .. } => Some(problem),
             _ => None,
         }
     }
 
     /// Whether this is an array, even one that cannot be read; other members of an archive are not.
     pub fn is_array(&self) -> bool {
-        !matches!(self.kind, Kind::Refused { is_array: false, .. })
+        !matches!(self.kind, EntryDtype::Refused { is_array: false, .. })
     }
 
     /// Whether the headers give the array's dtype and shape.
@@ -130,8 +134,8 @@ impl Entry {
     /// The dtype; `None` if zerostride does not have it: then the array can be listed but not read.
     pub fn dtype(&self) -> Option<DType> {
         match &self.kind {
-            Kind::Known(encoding) => Some(encoding.dtype),
-            Kind::Unknown { .. } | Kind::Refused { .. } => None,
+            EntryDtype::Known(encoding) => Some(encoding.dtype),
+            EntryDtype::Unknown { .. } | EntryDtype::Refused { .. } => None,
         }
     }
 
@@ -139,10 +143,10 @@ impl Entry {
     /// of an archive that is no array, what it is.
     pub fn dtype_name(&self) -> &str {
         match &self.kind {
-            Kind::Known(encoding) => encoding.dtype.name(),
-            Kind::Unknown { name, .. } => name,
-            Kind::Refused { is_array: true, .. } => "unknown",
-            Kind::Refused { is_array: false, .. } => "no array",
+            EntryDtype::Known(encoding) => encoding.dtype.name(),
+            EntryDtype::Unknown { name, .. } => name,
+            EntryDtype::Refused { is_array: true, .. } => "unknown",
+            EntryDtype::Refused { is_array: false, .. } => "no array",
         }
     }
 
@@ -159,8 +163,8 @@ impl Entry {
     /// Whether numbers are stored with the most significant byte first; `false` for numbers of one byte.
     pub fn is_big_endian(&self) -> bool {
         match self.kind {
-            Kind::Known(encoding) => encoding.is_big_endian(),
-            Kind::Unknown { .. } | Kind::Refused { .. } => false,
+            EntryDtype::Known(encoding) => encoding.is_big_endian(),
+            EntryDtype::Unknown { .. } | EntryDtype::Refused { .. } => false,
         }
     }
 
@@ -173,9 +177,9 @@ impl Entry {
     /// The form of the elements in the file.
     pub(super) fn encoding(&self) -> Result<Encoding, Problem> {
         match &self.kind {
-            Kind::Known(encoding) => Ok(*encoding),
-            Kind::Unknown { name, advice } => Err(Problem::DType { name: name.clone(), advice }),
-            Kind::Refused { problem, .. } => Err(Problem::Member(Arc::clone(problem))),
+            EntryDtype::Known(encoding) => Ok(*encoding),
+            EntryDtype::Unknown { name, advice } => Err(Problem::DType { name: name.clone(), advice }),
+            EntryDtype::Refused { problem, .. } => Err(Problem::Member(Arc::clone(problem))),
         }
     }
 

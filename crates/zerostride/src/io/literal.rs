@@ -10,7 +10,7 @@ use crate::error::file::{Excerpt, Problem};
 
 /// What an NPY header says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Header<'a> {
+pub(super) struct NpyHeader<'a> {
     pub(super) descr: Descr<'a>,
     pub(super) fortran_order: bool,
     pub(super) shape: Vec<usize>,
@@ -26,10 +26,10 @@ pub(super) enum Descr<'a> {
 }
 
 /// The deepest nesting of lists and tuples in a `descr`; NumPy's own records rarely have three levels.
-const MAX_DEPTH: usize = 32;
+const MOST_NESTED_LISTS: usize = 32;
 
 /// Parses the literal in `text`, which starts at byte `start` of the file.
-pub(super) fn parse(text: &[u8], start: u64) -> Result<Header<'_>, Problem> {
+pub(super) fn parse(text: &[u8], start: u64) -> Result<NpyHeader<'_>, Problem> {
     let mut parser = Parser { text, position: 0, start };
     let mut descr = None;
     let mut fortran_order = None;
@@ -59,7 +59,7 @@ pub(super) fn parse(text: &[u8], start: u64) -> Result<Header<'_>, Problem> {
         return Err(parser.error_at(end, "text follows the dictionary"));
     }
     let missing = |key: &str| parser.error_at(end, format!("the key `{key}` is missing"));
-    Ok(Header {
+    Ok(NpyHeader {
         descr: descr.ok_or_else(|| missing("descr"))?,
         fortran_order: fortran_order.ok_or_else(|| missing("fortran_order"))?,
         shape: shape.ok_or_else(|| missing("shape"))?,
@@ -204,15 +204,14 @@ impl<'a> Parser<'a> {
     /// Skips the nested lists and tuples of strings and numbers that describe a record. Only brackets and
     /// strings are checked, since arrays of records are never read.
     fn skip_nested(&mut self) -> Result<(), Problem> {
-        let mut open = Vec::with_capacity(MAX_DEPTH);
+        let mut open = Vec::with_capacity(MOST_NESTED_LISTS);
         loop {
             let at = self.next_position();
             match self.peek() {
                 Some(byte @ (b'[' | b'(')) => {
-                    if open.len() == MAX_DEPTH {
-                        return Err(
-                            self.error_at(at, format!("lists nest more than {MAX_DEPTH} levels deep"))
-                        );
+                    if open.len() == MOST_NESTED_LISTS {
+                        return Err(self
+                            .error_at(at, format!("lists nest more than {MOST_NESTED_LISTS} levels deep")));
                     }
                     open.push(if byte == b'[' { b']' } else { b')' });
                     self.position += 1;

@@ -9,7 +9,7 @@ use memmap2::Mmap;
 use zerostride_ops::DType;
 use zerostride_shape::{Layout, Shape};
 
-use super::container::{Container, Place};
+use super::container::{Container, Location};
 use super::elements::Encoding;
 use super::open::{locate, open_regular};
 use crate::error::file::{FileError, Problem};
@@ -57,12 +57,12 @@ pub unsafe fn map(path: impl AsRef<Path>) -> Result<Tensor> {
     let Encoding { dtype, swapped } = entry.encoding().map_err(failed)?;
     let data = bytes.as_ptr().wrapping_add(entry.start as usize);
     let reason = match place {
-        Place::Bytes if swapped => Some("its numbers are in the other byte order"),
-        Place::Bytes if dtype == DType::Bool => Some("bools are checked when they are read"),
-        Place::Bytes if !data.addr().is_multiple_of(dtype.to_real().item_size()) => {
+        Location::Bytes if swapped => Some("its numbers are in the other byte order"),
+        Location::Bytes if dtype == DType::Bool => Some("bools are checked when they are read"),
+        Location::Bytes if !data.addr().is_multiple_of(dtype.to_real().item_size()) => {
             Some("its elements are not aligned")
         }
-        Place::Bytes => None,
+        Location::Bytes => None,
         _ => Some("an archive has its elements in members, packed or not aligned"),
     };
     if let Some(reason) = reason {

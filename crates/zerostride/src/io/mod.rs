@@ -63,6 +63,7 @@ mod open;
 mod original;
 mod packed;
 mod read_at;
+mod regular;
 mod replacement;
 mod safetensors;
 mod save;

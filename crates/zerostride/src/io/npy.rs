@@ -11,7 +11,7 @@ use crate::{Result, Tensor};
 
 use super::Format;
 use super::elements::Encoding;
-use super::entry::{Entry, Kind};
+use super::entry::{Entry, EntryDtype};
 use super::literal::{self, Descr};
 use crate::error::file::{FileError, HeaderLimit, Problem};
 
@@ -106,20 +106,23 @@ fn read_more(reader: &mut dyn Read, count: u64, bytes: &mut Vec<u8>) -> Result<(
     reader.take(count).read_to_end(bytes).map(drop).map_err(Problem::reading)
 }
 
-fn kind(descr: Descr<'_>) -> Kind {
+fn kind(descr: Descr<'_>) -> EntryDtype {
     let text = match descr {
         Descr::Simple(text) => text,
         Descr::Structured(text) => {
             let advice = "is a record, which is not supported; save each field as an array of its own";
-            return Kind::Unknown { name: text.into_owned(), advice };
+            return EntryDtype::Unknown { name: text.into_owned(), advice };
         }
     };
     kind_of(text)
 }
 
 /// The dtype of a notation that is no record.
-pub(super) fn kind_of(text: &str) -> Kind {
-    known(text).map_or_else(|| Kind::Unknown { name: text.to_owned(), advice: advice(text) }, Kind::Known)
+pub(super) fn kind_of(text: &str) -> EntryDtype {
+    known(text).map_or_else(
+        || EntryDtype::Unknown { name: text.to_owned(), advice: advice(text) },
+        EntryDtype::Known,
+    )
 }
 
 /// The encoding of a dtype in one of NumPy's notations: a code or letter with a byte order, such as `<f4` and

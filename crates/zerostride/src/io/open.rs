@@ -1,13 +1,14 @@
 //! Owns the step from a path to an open file: accepts only regular files and stores, detects the format, and
 //! splits `file:name`. It does not know how a format is encoded.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{Read, Seek};
 use std::path::Path;
 
 use crate::{Result, Tensor};
 
 use super::container::Container;
+use super::regular::check_regular;
 use super::{Format, npy, npz};
 use crate::error::file::{FileError, Problem};
 
@@ -138,26 +139,4 @@ fn sniff(start: &[u8], ending: Option<Format>) -> Option<Format> {
         let ending = ending.filter(|format| *format != Format::Zarr);
         ending.or_else(|| (start.get(8) == Some(&b'{')).then_some(Format::Safetensors))
     }
-}
-
-/// Refuses anything but a regular file.
-pub(super) fn check_regular(metadata: &Metadata) -> Result<(), Problem> {
-    let kind = metadata.file_type();
-    if kind.is_file() {
-        return Ok(());
-    }
-    if kind.is_dir() {
-        return Err(Problem::NotRegular { kind: "a folder" });
-    }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt;
-        if kind.is_fifo() {
-            return Err(Problem::NotRegular { kind: "a pipe" });
-        }
-        if kind.is_socket() {
-            return Err(Problem::NotRegular { kind: "a socket" });
-        }
-    }
-    Err(Problem::NotRegular { kind: "a device" })
 }

@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::open;
+use super::regular::check_regular;
 use crate::error::file::Problem;
 use crate::fork::{Guarded, Lock};
 
@@ -35,7 +35,7 @@ pub trait Destination: Write + Seek + Send {
 pub(super) struct Replacement {
     temporary: tempfile::NamedTempFile,
     unfinished: Unfinished,
-    target: Target,
+    target: TargetFile,
 }
 
 /// This process's temporary files and folders that have not been renamed yet.
@@ -84,7 +84,7 @@ pub fn exit_without_unfinished(status: i32) -> ! {
 impl Replacement {
     /// A file that will be called `path`. It is an error if that exists and may not be replaced.
     pub(super) fn new(path: &Path, replaces: bool) -> Result<Replacement, Problem> {
-        let target = Target::find(path, replaces)?;
+        let target = TargetFile::find(path, replaces)?;
         let temporary = temporary_file(target.folder());
         let temporary = temporary.map_err(not_created)?;
         let unfinished = Unfinished::new(temporary.path());
@@ -143,7 +143,7 @@ pub(super) fn not_created(error: io::Error) -> Problem {
 
 /// The file that a path for writing leads to.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct TargetFile {
     /// The path with symbolic links resolved.
     path: PathBuf,
     /// The permissions of the existing file.
@@ -151,22 +151,22 @@ pub(super) struct Target {
     replaces: bool,
 }
 
-impl Target {
+impl TargetFile {
     /// Finds the file that will be written; an error if it cannot be.
-    pub(super) fn find(path: &Path, replaces: bool) -> Result<Target, Problem> {
+    pub(super) fn find(path: &Path, replaces: bool) -> Result<TargetFile, Problem> {
         // A file cannot be renamed to such a path; better to fail now.
         if path.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {
             return Err(not_named(io::ErrorKind::IsADirectory.into()));
         }
         let following = |source| Problem::Io { action: "follow the link", source };
         let Some(found) = look(path)? else {
-            return Ok(Target { path: path.to_owned(), permissions: None, replaces });
+            return Ok(TargetFile { path: path.to_owned(), permissions: None, replaces });
         };
         let (path, found) = match found.is_symlink() {
             true => (fs::canonicalize(path).map_err(following)?, fs::metadata(path).map_err(following)?),
             false => (path.to_owned(), found),
         };
-        open::check_regular(&found).map_err(|problem| match problem {
+        check_regular(&found).map_err(|problem| match problem {
             Problem::NotRegular { kind } => Problem::NotReplaced { kind },
             other => other,
         })?;
@@ -176,7 +176,7 @@ impl Target {
         if found.permissions().readonly() {
             return Err(Problem::ReadOnly);
         }
-        Ok(Target { path, permissions: Some(permissions(&found)), replaces })
+        Ok(TargetFile { path, permissions: Some(permissions(&found)), replaces })
     }
 
     pub(super) fn folder(&self) -> &Path {

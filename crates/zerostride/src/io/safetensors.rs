@@ -19,7 +19,7 @@ use crate::{Result, Tensor};
 
 use super::Format;
 use super::elements::Encoding;
-use super::entry::{Entry, Kind};
+use super::entry::{Entry, EntryDtype};
 use crate::error::file::{FileError, HeaderLimit, Problem};
 
 /// The longest header accepted, in bytes: the limit of the reference implementation.
@@ -29,7 +29,7 @@ const MAX_HEADER: u64 = 100_000_000;
 const PREFIX: u64 = 8;
 
 /// The key whose value is free text, not a tensor.
-const METADATA: &str = "__metadata__";
+const METADATA_KEY: &str = "__metadata__";
 
 /// The dtypes of safetensors that zerostride has, in the order in which the reference implementation sorts
 /// them.
@@ -58,7 +58,7 @@ pub(super) fn read_header(file: &str, reader: &mut dyn Read, length: u64) -> Res
     let whole = |problem| FileError::new(file, None, problem);
     let text = read_text(reader, length).map_err(whole)?;
     let start = PREFIX + text.len() as u64;
-    let Header(mut tensors) =
+    let TensorsByName(mut tensors) =
         serde_json::from_slice(&text).map_err(|error| whole(header_problem(&text, &error)))?;
     tensors.sort_by_key(|(_, info)| info.data_offsets);
 
@@ -120,12 +120,12 @@ fn misplaced(begin: u64, end: u64, expected: u64, data_length: u64) -> Option<St
     }
 }
 
-fn kind(dtype: String) -> Kind {
+fn kind(dtype: String) -> EntryDtype {
     match CODES.iter().find(|(code, _)| *code == dtype) {
-        Some(&(_, dtype)) => Kind::Known(Encoding { dtype, swapped: SWAPPED }),
+        Some(&(_, dtype)) => EntryDtype::Known(Encoding { dtype, swapped: SWAPPED }),
         None => {
             let advice = "is not one that zerostride has; save it as F32, BF16 or another of its dtypes";
-            Kind::Unknown { name: dtype, advice }
+            EntryDtype::Unknown { name: dtype, advice }
         }
     }
 }
@@ -146,7 +146,7 @@ fn header_problem(text: &[u8], error: &serde_json::Error) -> Problem {
 }
 
 /// The header's tensors by name, in the order of the text.
-struct Header(Vec<(String, Info)>);
+struct TensorsByName(Vec<(String, Info)>);
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object with dtype, shape and data_offsets")]
@@ -159,31 +159,31 @@ struct Info {
 /// A shape whose parsing fails at the first dimension too many.
 struct Sizes(Vec<usize>);
 
-impl<'de> Deserialize<'de> for Header {
+impl<'de> Deserialize<'de> for TensorsByName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct HeaderVisitor;
 
         impl<'de> Visitor<'de> for HeaderVisitor {
-            type Value = Header;
+            type Value = TensorsByName;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object that names the tensors")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Header, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<TensorsByName, A::Error> {
                 let mut tensors = Vec::new();
                 let mut names = HashSet::new();
                 while let Some(name) = map.next_key::<String>()? {
                     if !names.insert(name.clone()) {
                         return Err(A::Error::custom(format_args!("the name {name:?} is given twice")));
                     }
-                    if name == METADATA {
+                    if name == METADATA_KEY {
                         map.next_value::<Option<HashMap<String, String>>>()?;
                     } else {
                         tensors.push((name, map.next_value()?));
                     }
                 }
-                Ok(Header(tensors))
+                Ok(TensorsByName(tensors))
             }
         }
 
@@ -229,7 +229,7 @@ pub(super) fn write(file: &str, tensors: &[(&str, &Tensor)], out: &mut dyn Write
     let mut sorted = Vec::with_capacity(tensors.len());
     for &(name, tensor) in tensors {
         let refused = |problem| FileError::new(file, Some(name), problem);
-        if name == METADATA {
+        if name == METADATA_KEY {
             let reason = "is reserved in safetensors; give the array another";
             return Err(refused(Problem::Name { name: name.to_owned(), reason }).into());
         }

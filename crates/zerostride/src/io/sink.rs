@@ -14,7 +14,7 @@ use super::elements::Encoding;
 use super::new_archive::NewArchive;
 #[cfg(feature = "zarr")]
 use super::replacement::folder_of;
-use super::replacement::{Destination, Replacement, Target, check_room, check_writable};
+use super::replacement::{Destination, Replacement, TargetFile, check_room, check_writable};
 #[cfg(feature = "zarr")]
 use super::zarr;
 use super::{Compression, Format, MEMORY, UNNAMED, ZarrFormat, npy, safetensors};
@@ -52,7 +52,7 @@ enum State {
     WaitingStore(Box<dyn zarr::NewFiles>),
     #[cfg(feature = "zarr")]
     Store {
-        to: Box<zarr::Writer>,
+        to: Box<zarr::StoreWriter>,
         left: u64,
     },
     Plain {
@@ -158,7 +158,7 @@ impl Sink {
         let refused = |problem| FileError::new(&file, None, problem);
         let folder = match format {
             Format::Zarr => store_folder(path, replaces),
-            _ => Target::find(path, replaces).map(|target| target.folder().to_owned()),
+            _ => TargetFile::find(path, replaces).map(|target| target.folder().to_owned()),
         };
         let folder = folder.map_err(refused)?;
         check_writable(&folder).map_err(refused)?;
@@ -253,7 +253,7 @@ impl Output for Sink {
             State::Waiting(to) => to,
             #[cfg(feature = "zarr")]
             State::WaitingStore(to) => {
-                let started = zarr::Writer::start(to, self.compression, self.zarr_format, dtype, shape);
+                let started = zarr::StoreWriter::start(to, self.compression, self.zarr_format, dtype, shape);
                 let to = Box::new(started.map_err(|problem| self.failed(problem))?);
                 self.state = State::Store { to, left };
                 return Ok(());

@@ -12,7 +12,7 @@ use zerostride_shape::Shape;
 use crate::expr::{Input, View, rows};
 use crate::{Expr, Result};
 
-use super::container::{Container, Place};
+use super::container::{Container, Location};
 use super::elements::Encoding;
 use super::entry::Entry;
 use super::open::{locate, open_regular};
@@ -99,12 +99,12 @@ impl Source {
         let (entry, place) = container.place(index)?;
         let encoding = entry.encoding().map_err(|problem| FileError::new(file, entry.name(), problem))?;
         let (elements, original) = match (place, original) {
-            (Place::Bytes, Some(original)) => (Elements::Plain, original),
-            (Place::Member(member), Some(original)) => {
+            (Location::Bytes, Some(original)) => (Elements::Plain, original),
+            (Location::Member(member), Some(original)) => {
                 (Elements::Packed(Packed::new(Arc::clone(original.bytes()), member)), original)
             }
             #[cfg(feature = "zarr")]
-            (Place::Chunks(chunked), _) => {
+            (Location::Chunks(chunked), _) => {
                 return Ok(Source { dtype: encoding.dtype, input: chunked, entry });
             }
             (_, None) => unreachable!("all but stores are files of their own"),

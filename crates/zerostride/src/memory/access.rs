@@ -6,8 +6,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::borrow::{Claim, Holder, Named, Request};
+use super::guard::Guard;
 use super::pool::Shared;
-use super::storage::Guard;
 use crate::Result;
 
 /// Permission on all storages that an operation touches, by their addresses.

@@ -122,7 +122,7 @@ impl std::fmt::Debug for Holder {
 #[derive(Debug)]
 pub(crate) struct Claims {
     /// The brief claims on the whole storage: `READER` for each reader, or `WRITER`; and `LISTED`. The bits
-    /// from `PROCESS` on are the number of the process that the claims belong to.
+    /// from `PROCESS_BIT` on are the number of the process that the claims belong to.
     brief: AtomicUsize,
     /// Locked under one of `LOCKS` only, which a fork knows.
     state: Mutex<State>,
@@ -135,13 +135,13 @@ const WRITER: usize = 2;
 const READER: usize = 4;
 
 /// The lowest bit of the number of the process.
-const PROCESS: u32 = usize::BITS / 2;
-const READERS: usize = (1 << PROCESS) - READER;
+const PROCESS_BIT: u32 = usize::BITS / 2;
+const READERS_MASK: usize = (1 << PROCESS_BIT) - READER;
 
 /// A storage without brief claims.
 #[inline]
 fn unused() -> usize {
-    process() << PROCESS
+    process() << PROCESS_BIT
 }
 
 /// Storages share locks, so that a thread that forks can take all of them.
@@ -268,7 +268,9 @@ impl Claims {
         self.brief.fetch_or(LISTED, Ordering::SeqCst);
         locked.state.closed = true;
         self.changed.notify_all();
-        while !locked.state.held.is_empty() || self.brief.load(Ordering::Acquire) & (WRITER | READERS) != 0 {
+        while !locked.state.held.is_empty()
+            || self.brief.load(Ordering::Acquire) & (WRITER | READERS_MASK) != 0
+        {
             let Locked { state, lock } = locked;
             drop(state);
             drop(self.changed.wait(lock).unwrap_or_else(PoisonError::into_inner));
@@ -290,7 +292,7 @@ impl Claims {
     /// Claims the whole storage for reading, briefly; `false` where that would mean to wait, or to overtake.
     #[inline]
     pub(crate) fn try_read(&self) -> bool {
-        let free = |now: usize| (now & !READERS == unused()).then_some(now + READER);
+        let free = |now: usize| (now & !READERS_MASK == unused()).then_some(now + READER);
         self.brief.fetch_update(Ordering::Acquire, Ordering::Relaxed, free).is_ok()
     }
 
@@ -369,7 +371,8 @@ impl Claims {
         let earlier = state.waiting.iter().take_while(|other| other.number < number && !holder.nested);
         others.extend(earlier.filter(|other| conflict(&other.claims, claims)).map(|other| other.thread));
         let brief = self.brief.load(Ordering::Acquire);
-        let in_use = brief & WRITER != 0 || brief & READERS != 0 && claims.iter().any(|claim| claim.write);
+        let in_use =
+            brief & WRITER != 0 || brief & READERS_MASK != 0 && claims.iter().any(|claim| claim.write);
         Ok((in_use || !others.is_empty()).then_some(others))
     }
 

@@ -23,12 +23,12 @@ use crate::fork::{survivor, this_thread};
 const MOST_STORAGES: usize = 4;
 
 /// Threads that may have slots at the same time; further threads use other claims.
-const MOST_THREADS: usize = 256;
+const MOST_SLOTS: usize = 256;
 
 /// One thread's slots, in a cache line of their own.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Slots {
+struct ThreadSlots {
     /// The thread that has them; 0 if none has.
     owner: AtomicU64,
     /// How many storages are noted.
@@ -37,9 +37,9 @@ struct Slots {
     storages: [AtomicUsize; MOST_STORAGES],
 }
 
-impl Slots {
-    const fn free() -> Slots {
-        Slots {
+impl ThreadSlots {
+    const fn free() -> ThreadSlots {
+        ThreadSlots {
             owner: AtomicU64::new(0),
             used: AtomicUsize::new(0),
             storages: [const { AtomicUsize::new(0) }; MOST_STORAGES],
@@ -53,22 +53,22 @@ impl Slots {
     }
 }
 
-static SLOTS: [Slots; MOST_THREADS] = [const { Slots::free() }; MOST_THREADS];
+static SLOTS: [ThreadSlots; MOST_SLOTS] = [const { ThreadSlots::free() }; MOST_SLOTS];
 
 /// The number of slots that have ever been taken, from the first on.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
 /// How often a writer looks before it lets other threads run.
-const LOOKS: usize = 64;
+const HAZARD_LOOKS: usize = 64;
 
 /// A thread's own slots, if there were any left.
 #[derive(Debug)]
-pub(crate) struct Hazards(Option<&'static Slots>);
+pub(crate) struct Hazards(Option<&'static ThreadSlots>);
 
 impl Hazards {
     /// Slots that no other thread has until this is dropped.
     pub(crate) fn new() -> Hazards {
-        let is_free = |slots: &Slots| {
+        let is_free = |slots: &ThreadSlots| {
             slots.owner.compare_exchange(0, this_thread(), Ordering::Acquire, Ordering::Relaxed).is_ok()
         };
         let place = SLOTS.iter().position(is_free);
@@ -103,7 +103,7 @@ impl Drop for Hazards {
 /// Notes in a thread's slots, which are cleared when this is dropped.
 #[derive(Debug)]
 pub(super) struct Noted<'a> {
-    slots: &'static Slots,
+    slots: &'static ThreadSlots,
     _own: &'a mut Hazards,
 }
 
@@ -137,7 +137,7 @@ pub(super) fn wait(address: usize) {
     let mut looks = 0;
     while is_noted(address) {
         looks += 1;
-        if looks < LOOKS { std::hint::spin_loop() } else { thread::yield_now() }
+        if looks < HAZARD_LOOKS { std::hint::spin_loop() } else { thread::yield_now() }
     }
 }
 
@@ -160,8 +160,8 @@ mod tests {
 
     #[test]
     fn threads_have_slots_of_their_own_and_leave_them_to_others() {
-        let own: Vec<Hazards> = std::iter::repeat_with(Hazards::new).take(2 * MOST_THREADS).collect();
-        let mut places: Vec<*const Slots> =
+        let own: Vec<Hazards> = std::iter::repeat_with(Hazards::new).take(2 * MOST_SLOTS).collect();
+        let mut places: Vec<*const ThreadSlots> =
             own.iter().filter_map(|hazards| hazards.0).map(std::ptr::from_ref).collect();
         places.sort_unstable();
         assert!(places.windows(2).all(|pair| pair[0] < pair[1]));

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use super::region::{Region, mapped_bytes};
 use super::storage::Storage;
+use super::{borrow, hazard};
 use crate::fork::{self, Guarded, Lock, OnceLock};
 
 /// What the pool holds and how often it could help, over all threads.
@@ -127,6 +128,7 @@ pub(crate) struct Shared(Option<Arc<Storage>>);
 impl Shared {
     /// Memory of a lender, which never goes to the pool.
     pub(crate) fn lent(storage: Storage) -> Shared {
+        fork::watch(forget_other_threads);
         Shared(Some(Arc::new(storage)))
     }
 
@@ -179,6 +181,7 @@ pub(super) fn take(len: usize) -> Option<(Shared, bool)> {
         Storage::recycle(&mut storage, len);
         return Some((Shared(Some(storage)), false));
     }
+    fork::watch(forget_other_threads);
     let region = Region::zeroed(capacity).or_else(|| {
         // The pool may hold the memory that is missing.
         trim();
@@ -331,7 +334,7 @@ const PATIENCE_SECONDS: u64 = 5;
 
 struct Pool {
     /// The blocks in the order in which they came.
-    held: VecDeque<Held>,
+    held: VecDeque<FreeBlock>,
     bytes: usize,
     requests: u64,
     /// While the clock runs.
@@ -341,7 +344,7 @@ struct Pool {
 }
 
 /// A free block, and since when.
-struct Held {
+struct FreeBlock {
     storage: Arc<Storage>,
     requests: u64,
     seconds: u64,
@@ -356,8 +359,8 @@ impl Pool {
     fn take(&mut self, capacity: usize) -> Option<Arc<Storage>> {
         self.requests += 1;
         let most = if class(capacity).is_some() { capacity } else { capacity + capacity / 8 };
-        let fits = |held: &Held| (capacity..=most).contains(&held.storage.capacity());
-        let Held { storage, .. } = self.held.remove(self.held.iter().rposition(fits)?)?;
+        let fits = |held: &FreeBlock| (capacity..=most).contains(&held.storage.capacity());
+        let FreeBlock { storage, .. } = self.held.remove(self.held.iter().rposition(fits)?)?;
         self.bytes -= storage.capacity();
         Some(storage)
     }
@@ -369,7 +372,7 @@ impl Pool {
             return vec![storage];
         }
         self.bytes += storage.capacity();
-        self.held.push_back(Held { storage, requests: self.requests, seconds: self.seconds });
+        self.held.push_back(FreeBlock { storage, requests: self.requests, seconds: self.seconds });
         self.give_back()
     }
 
@@ -382,7 +385,7 @@ impl Pool {
                 || self.requests - oldest.requests > PATIENCE_REQUESTS
                 || self.seconds - oldest.seconds >= PATIENCE_SECONDS)
         {
-            given_back.extend(self.held.pop_front().map(|Held { storage, .. }| {
+            given_back.extend(self.held.pop_front().map(|FreeBlock { storage, .. }| {
                 self.bytes -= storage.capacity();
                 storage
             }));
@@ -391,7 +394,7 @@ impl Pool {
     }
 
     #[must_use]
-    fn empty(&mut self) -> VecDeque<Held> {
+    fn empty(&mut self) -> VecDeque<FreeBlock> {
         self.bytes = 0;
         std::mem::take(&mut self.held)
     }
@@ -432,8 +435,11 @@ fn count_seconds() {
     }
 }
 
-/// Forgets threads that a child does not have; the blocks they kept are lost to it.
-pub(super) fn forget_other_threads() {
+/// Forgets the claims and caches of threads of the parent process, which a child does not have: for its only
+/// thread. The blocks that they kept are lost to it.
+fn forget_other_threads() {
+    borrow::forget_waits();
+    hazard::forget_other_threads();
     let own = LOCAL.try_with(|local| Arc::as_ptr(&local.borrow().counters)).ok();
     threads().forget(|counters| own != Some(Arc::as_ptr(counters)));
 }

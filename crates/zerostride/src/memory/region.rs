@@ -6,7 +6,7 @@ use std::any::Any;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{Device, fork};
+use crate::Device;
 
 /// Bytes that every region is aligned to: a cache line, and every vector register.
 pub(super) const ALIGNMENT_BYTES: usize = 64;
@@ -69,8 +69,6 @@ impl Region {
     /// If the capacity is none that [`Region::capacity_for`] gives.
     pub(super) fn zeroed(capacity: usize) -> Option<Region> {
         assert_eq!(Region::capacity_for(capacity), Some(capacity));
-        // Every claim and lock needs memory first.
-        fork::watch(super::forget_other_threads);
         let start = if is_mapped(capacity) { map(capacity)? } else { allocate(capacity)? };
         Some(Region { start, capacity, owner: Owner::System })
     }
@@ -80,7 +78,6 @@ impl Region {
     /// # Safety
     /// From `start` on, `len` bytes are initialised and stay valid until the lender is dropped.
     pub(super) unsafe fn lent(start: NonNull<u8>, len: usize, lender: Box<dyn Any + Send + Sync>) -> Region {
-        fork::watch(super::forget_other_threads);
         Region { start, capacity: len, owner: Owner::Lender { _lender: lender } }
     }
 
@@ -92,7 +89,6 @@ impl Region {
         device: Device,
         owner: Box<dyn Any + Send + Sync>,
     ) -> Region {
-        fork::watch(super::forget_other_threads);
         Region { start, capacity: len, owner: Owner::Device { device, _owner: owner } }
     }
 

@@ -12,7 +12,7 @@ use zerostride_ops::Scalar;
 use zerostride_shape::Layout;
 
 use super::program::bits;
-use super::{Leaf, Passes, Plan};
+use super::{Leaf, Plan, PlanSteps};
 use crate::expr::{Expr, Kind};
 use crate::fork::{Guarded, Lock};
 use crate::{Result, Tensor, num_threads};
@@ -22,21 +22,21 @@ const MOST_PLANS: usize = 64;
 
 /// Expressions of more nodes are planned each time: their evaluation costs far more than the plan, and the
 /// memory of the cache stays bounded.
-const MOST_NODES: usize = 64;
+const MOST_CACHED_NODES: usize = 64;
 
 /// Most recently used first.
-static PLANS: Lock<Vec<Entry>> = Lock::new(Guarded::Plans, Vec::new());
+static PLANS: Lock<Vec<KeptPlan>> = Lock::new(Guarded::Plans, Vec::new());
 
 /// A plan without its operands.
-struct Entry {
+struct KeptPlan {
     hash: u64,
     structure: Box<[u64]>,
     /// For each of the plan's operands, its place among the expression's.
-    leaves: Order,
-    passes: Arc<Passes>,
+    leaves: OperandPlaces,
+    passes: Arc<PlanSteps>,
 }
 
-type Order = SmallVec<[usize; 8]>;
+type OperandPlaces = SmallVec<[usize; 8]>;
 
 /// The plan of expressions whose values are wanted in layouts: a known one, or the one that `make` makes.
 pub(super) fn plan(roots: &[(&Expr, &Layout)], make: impl FnOnce() -> Result<Plan>) -> Result<Plan> {
@@ -79,7 +79,7 @@ impl<'a> Structure<'a> {
             self.words.extend([AGAIN, number as u64]);
             return Some(());
         }
-        if self.nodes.len() == MOST_NODES {
+        if self.nodes.len() == MOST_CACHED_NODES {
             return None;
         }
         self.nodes.push(expr.id());
@@ -125,10 +125,10 @@ impl<'a> Structure<'a> {
         }
         let plan = make()?;
         let place = |leaf: &Leaf| self.place(&leaf.tensor, leaf.version);
-        if let Some(leaves) = plan.leaves.iter().map(place).collect::<Option<Order>>() {
+        if let Some(leaves) = plan.leaves.iter().map(place).collect::<Option<OperandPlaces>>() {
             let structure = self.words.clone().into_boxed_slice();
             let passes = Arc::clone(&plan.passes);
-            let entry = Entry { hash: self.finish(), structure, leaves, passes };
+            let entry = KeptPlan { hash: self.finish(), structure, leaves, passes };
             let mut plans = PLANS.lock();
             plans.insert(0, entry);
             plans.truncate(MOST_PLANS);
@@ -141,7 +141,7 @@ impl<'a> Structure<'a> {
         let mut plans = PLANS.lock();
         let found = plans.iter().position(|entry| entry.hash == hash && *entry.structure == *self.words)?;
         plans[..=found].rotate_right(1);
-        let Entry { leaves, passes, .. } = &plans[0];
+        let KeptPlan { leaves, passes, .. } = &plans[0];
         let leaf = |&place: &usize| {
             let (tensor, version) = self.leaves[place];
             Leaf::new(tensor, version)
@@ -256,7 +256,7 @@ mod tests {
             assert!((&x + number as f64).exp().plan().is_ok());
         }
         assert!(PLANS.lock().len() <= MOST_PLANS);
-        let long = (0..MOST_NODES).fold(Expr::from(&x), |sum, _| sum.exp());
+        let long = (0..MOST_CACHED_NODES).fold(Expr::from(&x), |sum, _| sum.exp());
         let [one, other] = [long.plan().unwrap(), long.plan().unwrap()];
         assert!(!Arc::ptr_eq(&one.passes, &other.passes));
     }

@@ -1,6 +1,6 @@
 //! Owns the estimate of how long one thread takes for a loop, and of how large the parts must be that are
 //! worth a thread. The estimate tells microseconds from milliseconds, no more. It does not divide anything
-//! (`threads/crew.rs`).
+//! (`threads/parts.rs`).
 
 use smallvec::SmallVec;
 use zerostride_ops::{DType, Effort, Inferred, Op};
@@ -22,7 +22,7 @@ const MOST_SHORT_PARTS: usize = 16;
 
 /// Nanoseconds of a part of longer work, and the most parts.
 const LONG_PART_NANOS: usize = 20_000;
-const MOST_PARTS: usize = 64;
+const MOST_LONG_PARTS: usize = 64;
 
 /// Nanoseconds from which on sleeping threads wake in time to help.
 const LONG_NANOS: usize = 60_000;
@@ -99,7 +99,7 @@ impl Cost {
             return self.elements.clamp(1, GRAIN_ELEMENTS);
         }
         let parts = (self.nanos / LONG_PART_NANOS)
-            .clamp(MOST_SHORT_PARTS, MOST_PARTS)
+            .clamp(MOST_SHORT_PARTS, MOST_LONG_PARTS)
             .min(self.nanos.div_ceil(PART_NANOS));
         1 << (self.elements / parts).clamp(1, GRAIN_ELEMENTS).ilog2()
     }
@@ -111,9 +111,9 @@ impl Cost {
     }
 
     /// How much work a part of that many elements is for threads.
-    pub(crate) fn effort(self, elements: usize) -> threads::Effort {
+    pub(crate) fn effort(self, elements: usize) -> threads::WorkSize {
         let nanos = self.nanos / self.elements.div_ceil(elements.max(1)).max(1);
-        if nanos >= LONG_NANOS { threads::Effort::Long } else { threads::Effort::Short }
+        if nanos >= LONG_NANOS { threads::WorkSize::Long } else { threads::WorkSize::Short }
     }
 }
 
@@ -184,6 +184,6 @@ mod tests {
         let x = Tensor::ones(&[1 << 20]).unwrap();
         let cost = cost(&(&x + &x));
         let efforts = [1 << 20, 1 << 16].map(|elements| cost.effort(elements));
-        assert_eq!(efforts, [threads::Effort::Long, threads::Effort::Short]);
+        assert_eq!(efforts, [threads::WorkSize::Long, threads::WorkSize::Short]);
     }
 }

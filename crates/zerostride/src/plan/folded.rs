@@ -18,15 +18,14 @@ use zerostride_kernels::{LEAF_ELEMENTS, lanes};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims};
 
-use super::lower::slices;
-use super::memory::last_reads;
-use super::program::{Buffer, Load, Source, Step, Work};
-use super::rows::{AGAIN_BYTES, MOST_STEPS, Together, read_again};
+use super::liveness::last_reads;
+use super::program::{Buffer, ElementSource, Load, Step, Work, slices};
+use super::together::{AGAIN_BYTES, MOST_STEPS, Together, read_again};
 
 /// The rows of a block are a multiple of this, unless they are the last of a lane.
 ///
 /// Measured on 2026-11-26 (Zen 3, 1000 rows of 16384 f32): 1 takes 1.2 times as long, 4 and 64 as long as 16.
-const BLOCK_ROWS: usize = 16;
+const BLOCK_ROW_MULTIPLE: usize = 16;
 
 /// Results below which a reduction over rows is a step of its own: setting up the steps for a block would
 /// take longer than its few elements.
@@ -116,7 +115,7 @@ pub(crate) struct FoldedStep {
 
 /// Steps that may run together.
 #[derive(Clone, Debug)]
-pub(crate) struct Fold {
+pub(crate) struct FoldGroup {
     pub(crate) steps: Range<usize>,
     pub(crate) rows: usize,
     pub(super) kind: FoldKind,
@@ -125,8 +124,8 @@ pub(crate) struct Fold {
 }
 
 /// The steps that are to run together because some of them reduce the rows that others compute or read.
-pub(super) fn folds(steps: &[Step], buffers: &[Buffer], results: &[usize]) -> Vec<Fold> {
-    let (mut folds, mut start): (Vec<Fold>, _) = (Vec::new(), 0);
+pub(super) fn folds(steps: &[Step], buffers: &[Buffer], results: &[usize]) -> Vec<FoldGroup> {
+    let (mut folds, mut start): (Vec<FoldGroup>, _) = (Vec::new(), 0);
     // No operand of a small step is worth being read once.
     if steps.iter().all(|step| step.visits() < AGAIN_BYTES / MOST_ITEM_BYTES) {
         return folds;
@@ -139,7 +138,7 @@ pub(super) fn folds(steps: &[Step], buffers: &[Buffer], results: &[usize]) -> Ve
             let kinds = to_one.into_iter().chain([to_row]);
             kinds.filter_map(move |kind| fold(steps, start, (rows, kind, results.len() > 1), buffers))
         };
-        let is_possible = |fold: &Fold| {
+        let is_possible = |fold: &FoldGroup| {
             let own = steps[fold.steps.clone()].iter().zip(&fold.reduces);
             let mut of_rows = own.filter(|&(_, reduces)| !reduces).map(|(step, _)| last[step.output]);
             matches!(fold.kind, FoldKind::Row { .. }) || of_rows.all(|last| last < Some(fold.steps.end))
@@ -168,7 +167,7 @@ fn fold(
     start: usize,
     (rows, kind, are_several): (usize, FoldKind, bool),
     buffers: &[Buffer],
-) -> Option<Fold> {
+) -> Option<FoldGroup> {
     let near = &steps[start..steps.len().min(start + MOST_STEPS)];
     if !near.iter().any(|step| is_over_rows(step, rows, kind)) {
         return None;
@@ -179,8 +178,9 @@ fn fold(
     // Whether a reduction takes rows that the steps compute.
     let mut takes_computed = false;
     for step in near {
-        let is_of =
-            |own: &[usize]| step.work.sources().filter_map(Source::buffer).any(|read| own.contains(&read));
+        let is_of = |own: &[usize]| {
+            step.work.sources().filter_map(ElementSource::buffer).any(|read| own.contains(&read))
+        };
         if buffers[step.output].shape.numel() == 0 || is_of(&results) {
             break;
         }
@@ -199,7 +199,7 @@ fn fold(
     let is_to_row = matches!(kind, FoldKind::Row { .. });
     let saves =
         (takes_computed && again >= AGAIN_BYTES) || (are_several && is_to_row && again >= READ_ONCE_BYTES);
-    (own.len() > 1 && !results.is_empty() && saves).then(|| Fold {
+    (own.len() > 1 && !results.is_empty() && saves).then(|| FoldGroup {
         steps: start..start + own.len(),
         rows,
         kind,
@@ -250,17 +250,17 @@ fn joined(parts: &[&[isize]]) -> Option<Strides> {
     Strides::new(&parts.concat()).ok()
 }
 
-impl Fold {
+impl FoldGroup {
     /// The most rows of a block of about `most`.
     pub(super) fn block(&self, most: usize) -> usize {
         match self.kind {
             FoldKind::Row { lanes } => {
                 let lane = self.rows.min(LEAF_ELEMENTS).div_ceil(lanes);
-                (most / BLOCK_ROWS * BLOCK_ROWS).max(BLOCK_ROWS).min(lane)
+                (most / BLOCK_ROW_MULTIPLE * BLOCK_ROW_MULTIPLE).max(BLOCK_ROW_MULTIPLE).min(lane)
             }
             // A leaf may begin and end within a row.
             FoldKind::One { row_elements } => {
-                most.max(BLOCK_ROWS).max(LEAF_ELEMENTS.div_ceil(row_elements) + 2).min(self.rows)
+                most.max(BLOCK_ROW_MULTIPLE).max(LEAF_ELEMENTS.div_ceil(row_elements) + 2).min(self.rows)
             }
             FoldKind::Kept => most.clamp(1, self.rows),
         }
@@ -274,7 +274,7 @@ impl Fold {
         // Rows that are not computed where they lie cannot be read there once the place is a result's.
         let slots: HashSet<usize> = computed.iter().map(|&output| buffers[output].slot).collect();
         let is_overwritten = |read: usize| !computed.contains(&read) && slots.contains(&buffers[read].slot);
-        let mut reads = own().flat_map(|(step, _)| step.work.sources()).filter_map(Source::buffer);
+        let mut reads = own().flat_map(|(step, _)| step.work.sources()).filter_map(ElementSource::buffer);
         if self.kind != FoldKind::Kept && reads.any(is_overwritten) {
             return None;
         }

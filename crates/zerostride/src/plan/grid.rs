@@ -25,7 +25,7 @@ const DIVIDED_LEAVES: usize = 4;
 pub(crate) const LANE_ROWS: usize = 128;
 
 /// Elements of a result from which on they are worth a pass, where their order makes no difference.
-const LONG_ELEMENTS: usize = 16;
+const PASS_ELEMENTS: usize = 16;
 
 /// How the elements of a block of results are handed to a fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,9 +106,9 @@ impl Grid {
     /// may be read in place or not.
     pub(crate) fn form(&self, across: bool, in_place: bool) -> FoldForm {
         let joined = in_place && self.row_step == Some(self.inner as isize);
-        let lines = self.lines && self.inner >= LONG_ELEMENTS;
+        let lines = self.lines && self.inner >= PASS_ELEMENTS;
         let alone = if in_place {
-            self.row_step == Some(1) && (lines || (self.any_order && self.count >= LONG_ELEMENTS))
+            self.row_step == Some(1) && (lines || (self.any_order && self.count >= PASS_ELEMENTS))
         } else {
             lines && !across
         };

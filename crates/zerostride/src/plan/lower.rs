@@ -7,15 +7,16 @@ use std::mem;
 
 use smallvec::SmallVec;
 use zerostride_ops::DType;
-use zerostride_shape::{ErrorClass, Layout, Shape, Strides, coalesce, order_dims};
+use zerostride_shape::{ErrorClass, Layout, Shape};
 
-use super::Tables;
 use super::cost::Cost;
 use super::order::{by_phase, by_rows};
 use super::product;
-use super::program::{Buffer, GRAIN_ELEMENTS, Instruction, Load, Program, Register, Source, Step, Work};
-use super::reduction::{Order, Reduction, lying};
-use super::uses::{Buffered, Read, Reads, analyse, entry, reduces_all, shape};
+use super::program::{
+    Buffer, ElementSource, GRAIN_ELEMENTS, Instruction, Load, Program, Register, Step, Work,
+};
+use super::reduction::{DimOrder, ReduceNode, lying};
+use super::uses::{Buffered, Read, Reads, Tables, analyse, entry, reduces_all, shape};
 use crate::expr::{Expr, Kind, Meta, View};
 use crate::{Error, Result, Tensor, interrupt};
 
@@ -93,7 +94,7 @@ pub(crate) struct Lowered {
 }
 
 /// A node that has to be in memory, its dimensions in an order, before the step that reads it.
-struct Missing<'e>(&'e Expr, Order);
+struct Missing<'e>(&'e Expr, DimOrder);
 
 /// Lowers expressions without errors, each wanted in a layout. Where a value turns out to need memory of its
 /// own, lowering starts again with that value forced into a buffer; each round forces at least one more node,
@@ -122,7 +123,7 @@ pub(super) fn lower(roots: &[(&Expr, &Layout)], tables: Tables) -> Lowered {
             } else if lowerer.computed.iter().any(|(_, order)| !order.is_empty()) {
                 let order = |buffer: usize| &lowerer.computed[buffer].1;
                 let rows = |step: &Step| {
-                    let sources = step.work.sources().filter_map(Source::buffer);
+                    let sources = step.work.sources().filter_map(ElementSource::buffer);
                     let turned = sources.chain([step.output]).any(|buffer| !order(buffer).is_empty());
                     let rows = match &step.work {
                         Work::Reduce { kept, .. } => kept.first().copied(),
@@ -153,9 +154,9 @@ struct Lowerer<'e, 'a> {
     forced: Vec<usize>,
     /// The buffer of each node that has one, for each order of its dimensions that is wanted, and how its
     /// value lies there.
-    done: HashMap<(usize, Order), (usize, Layout)>,
+    done: HashMap<(usize, DimOrder), (usize, Layout)>,
     /// The node of each buffer.
-    computed: Vec<(usize, Order)>,
+    computed: Vec<(usize, DimOrder)>,
     /// The places of operands in the plan.
     leaves: HashMap<Identity<'e>, usize>,
     lowered: Lowered,
@@ -167,7 +168,7 @@ type Identity<'e> = (usize, Option<u64>, DType, &'e Layout);
 /// A step that is being made, and the nodes between its own and the one whose register comes next.
 struct Making<'e> {
     expr: &'e Expr,
-    order: Order,
+    order: DimOrder,
     program: Program,
     /// Registers of nodes, seen through views.
     emitted: HashMap<(usize, Vec<View>), Register>,
@@ -184,7 +185,7 @@ struct Fused<'e> {
 }
 
 impl<'e> Making<'e> {
-    fn new(expr: &'e Expr, order: Order) -> Making<'e> {
+    fn new(expr: &'e Expr, order: DimOrder) -> Making<'e> {
         Making { expr, order, program: Program::default(), emitted: HashMap::new(), path: Vec::new() }
     }
 
@@ -208,7 +209,7 @@ impl<'e> Making<'e> {
             Kind::Map { op, compute, .. } => {
                 program.map(*op, *compute, operands, expr.meta().map_or(*compute, |meta| meta.dtype()))
             }
-            Kind::Reduce { .. } => Reduction::of(expr)
+            Kind::Reduce { .. } => ReduceNode::of(expr)
                 .and_then(|reduction| match &operands[..] {
                     &[element] => reduction.of_one(element, program),
                     elements => reduction.of_registers(elements, program),
@@ -233,9 +234,9 @@ impl<'e> Lowerer<'e, '_> {
     /// expressions before it.
     fn steps(&mut self) {
         for &(root, out) in self.roots {
-            let (mut makings, own) = (Vec::new(), (root.id(), Order::new()));
+            let (mut makings, own) = (Vec::new(), (root.id(), DimOrder::new()));
             if !self.done.contains_key(&own) {
-                makings.push(Making::new(root, Order::new()));
+                makings.push(Making::new(root, DimOrder::new()));
             }
             while let Some(making) = makings.last_mut() {
                 interrupt::check();
@@ -263,7 +264,7 @@ impl<'e> Lowerer<'e, '_> {
         let expr = making.expr;
         let shape = shape(expr);
         let wanted = self.roots.iter().find(|(root, _)| root.id() == expr.id()).map(|(_, out)| *out);
-        Ok(match (&expr.node().kind, Reduction::of(expr)) {
+        Ok(match (&expr.node().kind, ReduceNode::of(expr)) {
             (_, Some(reduction)) if !reduction.is_of_one() => {
                 let register = self.emit(making, reduction.operand)?;
                 // Unless it is the last step, other steps should be able to run together with it.
@@ -283,14 +284,14 @@ impl<'e> Lowerer<'e, '_> {
                 let held = once(&program, shape);
                 let wanted = wanted.filter(|_| held == *shape).cloned();
                 let layout = wanted.unwrap_or_else(|| lying(&held, &making.order));
-                (map(held, program, &layout), layout)
+                (Work::map(held, program, &layout), layout)
             }
         })
     }
 
     /// Adds a step for a node whose dimensions lie in an order; `held` is the layout of the node's value in
     /// the buffer.
-    fn push_step(&mut self, expr: &Expr, order: &Order, (work, held): (Work, Layout)) {
+    fn push_step(&mut self, expr: &Expr, order: &DimOrder, (work, held): (Work, Layout)) {
         let (whole, own) = (shape(expr), held.shape().clone());
         let hoisted = self.buffered.is_hoisted(expr) || own != *whole;
         let layout = if own == *whole {
@@ -308,7 +309,7 @@ impl<'e> Lowerer<'e, '_> {
     /// Adds a step that fills a buffer of shape `own`; from then on the node's value has this layout there.
     fn push(
         &mut self,
-        (expr, order): (&Expr, &Order),
+        (expr, order): (&Expr, &DimOrder),
         own: Shape,
         layout: Layout,
         (hoisted, work): (bool, Work),
@@ -331,7 +332,7 @@ impl<'e> Lowerer<'e, '_> {
         let ([load], Some(last)) = (&finish.loads[..], steps.last_mut()) else { return work };
         let results = &buffers[last.output];
         let node = &self.computed[last.output];
-        let are_results = load.source == Source::Buffer(last.output)
+        let are_results = load.source == ElementSource::Buffer(last.output)
             && (load.offset, &load.strides) == (0, out)
             && shape.ndim() < 2
             && out.iter().all(|&stride| stride == 1)
@@ -353,19 +354,20 @@ impl<'e> Lowerer<'e, '_> {
 
     /// Adds a step that copies a node's value into a new buffer, in layout `to`.
     fn copy(&mut self, expr: &Expr, to: Layout) {
-        let order = Order::new();
+        let order = DimOrder::new();
         let (buffer, layout) = self.done[&(expr.id(), order.clone())].clone();
         let dtype = self.lowered.buffers[buffer].dtype;
         let (shape, strides, offset) = layout.into_parts();
         let mut program = Program::default();
-        program.result = program.push_load(Load { source: Source::Buffer(buffer), dtype, strides, offset });
+        program.result =
+            program.push_load(Load { source: ElementSource::Buffer(buffer), dtype, strides, offset });
         program.complete();
-        let work = map(shape.clone(), program, &to);
+        let work = Work::map(shape.clone(), program, &to);
         self.push((expr, &order), shape, to, (false, work));
     }
 
     /// The memory of a factor; a view of an existing value is used where it will do.
-    fn in_memory(&mut self, factor: &'e Expr) -> Result<(Source, Layout), Missing<'e>> {
+    fn in_memory(&mut self, factor: &'e Expr) -> Result<(ElementSource, Layout), Missing<'e>> {
         let (mut expr, mut views) = (factor, Vec::new());
         while let Kind::View { operand, view } = &expr.node().kind
             && !self.buffered.contains(expr)
@@ -374,7 +376,7 @@ impl<'e> Lowerer<'e, '_> {
             views.push((operand, view));
             expr = operand;
         }
-        let order = Order::new();
+        let order = DimOrder::new();
         let place = if self.is_missing(expr, &order) { None } else { self.place(expr, &order) };
         let (source, mut layout) = place.ok_or(Missing(expr, order))?;
         for (operand, view) in views.into_iter().rev() {
@@ -390,9 +392,9 @@ impl<'e> Lowerer<'e, '_> {
     }
 
     /// The memory of a value that has been computed, or is an operand or a view of one.
-    fn place(&mut self, expr: &Expr, order: &Order) -> Option<(Source, Layout)> {
+    fn place(&mut self, expr: &Expr, order: &DimOrder) -> Option<(ElementSource, Layout)> {
         if let Some((buffer, layout)) = self.done.get(&(expr.id(), order.clone())) {
-            return Some((Source::Buffer(*buffer), layout.clone()));
+            return Some((ElementSource::Buffer(*buffer), layout.clone()));
         }
         let Read { tensor, version, layout } = self.reads.get(&expr.id())?;
         let (leaves, layout) = (&mut self.lowered.leaves, layout.clone().into_owned());
@@ -401,13 +403,13 @@ impl<'e> Lowerer<'e, '_> {
             leaves.push(Leaf::new(tensor, *version));
             leaves.len() - 1
         });
-        Some((Source::Leaf(leaf), layout))
+        Some((ElementSource::Leaf(leaf), layout))
     }
 
     /// Makes a value contiguous in memory, because a view needs it so: a value with another layout is copied,
     /// a fused one is computed there.
     fn settle(&mut self, expr: &'e Expr) -> Result<(), Missing<'e>> {
-        let order = Order::new();
+        let order = DimOrder::new();
         if self.done.contains_key(&(expr.id(), order.clone())) {
             self.copy(expr, Layout::contiguous(shape(expr).clone()));
             return Ok(());
@@ -483,9 +485,9 @@ impl<'e> Lowerer<'e, '_> {
 
     /// The order of dimensions in which a step reads a node through views: as it reduces them, or as its own
     /// results lie.
-    fn order(&self, step: &Making<'_>, expr: &Expr, chain: &[View]) -> Order {
+    fn order(&self, step: &Making<'_>, expr: &Expr, chain: &[View]) -> DimOrder {
         let is_apart = || !step.order.is_empty() || (self.roots.len() > 1 && reduces_all(step.expr));
-        let order = match Reduction::of(step.expr).filter(|own| !own.is_of_one()) {
+        let order = match ReduceNode::of(step.expr).filter(|own| !own.is_of_one()) {
             _ if !self.buffered.is_computed_again(expr) => None,
             // What is reduced as a whole is computed for that alone, though it lies in row-major order, too.
             _ if self.tables == Tables::AsTheyAre => is_apart().then(|| (0..shape(expr).ndim()).collect()),
@@ -496,7 +498,7 @@ impl<'e> Lowerer<'e, '_> {
     }
 
     /// Whether a node is to have a buffer and has none yet with its dimensions in that order.
-    fn is_missing(&self, expr: &Expr, order: &Order) -> bool {
+    fn is_missing(&self, expr: &Expr, order: &DimOrder) -> bool {
         self.buffered.contains(expr) && !self.done.contains_key(&(expr.id(), order.clone()))
     }
 
@@ -505,7 +507,7 @@ impl<'e> Lowerer<'e, '_> {
         &mut self,
         making: &mut Making<'e>,
         expr: &'e Expr,
-        (source, mut layout): (Source, Layout),
+        (source, mut layout): (ElementSource, Layout),
         chain: &[View],
     ) -> Result<Register, Missing<'e>> {
         for (index, view) in chain.iter().enumerate() {
@@ -519,7 +521,8 @@ impl<'e> Lowerer<'e, '_> {
                     let user = user.expect("every view is some node's");
                     making.path.truncate(user + 1);
                     self.settle(&making.path[user].expr.node().kind.operands()[0])?;
-                    let place = self.place(expr, &Order::new()).expect("a copy of the value lies in order");
+                    let place =
+                        self.place(expr, &DimOrder::new()).expect("a copy of the value lies in order");
                     return self.load(making, expr, place, chain);
                 }
             }
@@ -545,22 +548,4 @@ fn once(program: &Program, shape: &Shape) -> Shape {
         Ok(held) if computes && are_worth_it && Cost::new(program, shape).is_divided() => held,
         _ => shape.clone(),
     }
-}
-
-/// An element-wise step over a shape into a layout of it, its loops simplified.
-pub(super) fn map(shape: Shape, mut program: Program, out: &Layout) -> Work {
-    let all = |out: &Strides, program: &Program| -> Vec<Strides> {
-        std::iter::once(out.clone()).chain(program.loads.iter().map(|load| load.strides.clone())).collect()
-    };
-    let (shape, ordered) = order_dims(&shape, &slices(&all(out.strides(), &program)));
-    let (shape, mut merged) = coalesce(&shape, &slices(&ordered));
-    for (load, strides) in program.loads.iter_mut().zip(merged.drain(1..)) {
-        load.strides = strides;
-    }
-    let out_strides = merged.pop().unwrap_or_default();
-    Work::Map { shape, program, out: out_strides, out_offset: out.offset() }
-}
-
-pub(crate) fn slices(strides: &[Strides]) -> Vec<&[isize]> {
-    strides.iter().map(|strides| &**strides).collect()
 }

@@ -7,18 +7,17 @@ use smallvec::SmallVec;
 use zerostride_kernels::LEAF_ELEMENTS;
 
 use super::cost::Cost;
-use super::folded::Fold;
-use super::panel::Walk;
-use super::program::{
-    Buffer, FEW_RESULTS, Program, REDUCED_TILE_ELEMENTS, Source, Step, TILE_ELEMENTS, Work,
-};
+use super::folded::FoldGroup;
+use super::liveness::{deaths, last_reads};
+use super::panel::PanelWalk;
+use super::program::{Buffer, FEW_RESULTS, Program, REDUCED_TILE_ELEMENTS, Step, TILE_ELEMENTS, Work};
 use crate::num_threads;
 
 /// Lets an element-wise step write over a buffer that it reads for the last time, element for element, and
 /// tells each step which slots die with it. Results live on.
 ///
 /// A step of a fold only takes over what the fold computes: rows of others are read in another order.
-pub(crate) fn share(steps: &mut [Step], buffers: &mut [Buffer], results: &[usize], folds: &[Fold]) {
+pub(crate) fn share(steps: &mut [Step], buffers: &mut [Buffer], results: &[usize], folds: &[FoldGroup]) {
     let last = last_reads(steps, buffers.len(), results);
     for (index, step) in steps.iter().enumerate() {
         let fold = folds.iter().find(|fold| fold.steps.contains(&index));
@@ -57,27 +56,6 @@ fn dying_operand(step: &Step, buffers: &[Buffer], dies: impl Fn(usize) -> bool) 
             && read[&buffer.slot] == Some(candidate)
     };
     operands().map(|(_, buffer)| buffer).find(|&buffer| fits(buffer))
-}
-
-/// For each buffer the last step that reads it; results are read after all of them.
-pub(crate) fn last_reads(steps: &[Step], buffers: usize, results: &[usize]) -> Vec<Option<usize>> {
-    let mut last = vec![None; buffers];
-    for (index, step) in steps.iter().enumerate() {
-        step.work.sources().filter_map(Source::buffer).for_each(|buffer| last[buffer] = Some(index));
-    }
-    results.iter().for_each(|&result| last[result] = Some(usize::MAX));
-    last
-}
-
-/// The slots in use, each with the step after which nothing reads or writes it, but for those of results.
-fn deaths(steps: &[Step], buffers: &[Buffer], results: &[usize]) -> Vec<(usize, usize)> {
-    let mut last = vec![None; buffers.len()];
-    for (index, step) in steps.iter().enumerate() {
-        let read = step.work.sources().filter_map(Source::buffer);
-        read.chain([step.output]).for_each(|buffer| last[buffers[buffer].slot] = Some(index));
-    }
-    results.iter().for_each(|&result| last[buffers[result].slot] = None);
-    last.into_iter().enumerate().filter_map(|(slot, last)| Some((slot, last?))).collect()
 }
 
 /// The most bytes of intermediate results that are held at once, without the plan's results and what is local
@@ -151,6 +129,6 @@ fn packed_bytes(work: &Work, grain: usize) -> usize {
     let item = program.dtypes[program.result].item_size();
     let loads = program.loads.iter().map(|load| (&*load.strides, load.dtype.item_size()));
     let operands: Vec<(&[isize], usize)> = std::iter::once((&**out, item)).chain(loads).collect();
-    let walk = Walk::new(shape, &operands, grain, 1..=1);
+    let walk = PanelWalk::new(shape, &operands, grain, 1..=1);
     operands.iter().map(|(strides, item)| walk.tile(strides, *item)).sum()
 }

@@ -6,7 +6,9 @@ mod cost;
 mod display;
 mod folded;
 mod grid;
+mod liveness;
 mod lower;
+mod make;
 mod memory;
 mod order;
 mod pairs;
@@ -18,6 +20,7 @@ mod reduction;
 mod results;
 mod rows;
 mod template;
+mod together;
 mod uses;
 
 use std::fmt;
@@ -25,27 +28,27 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use zerostride_ops::{DType, Op};
-use zerostride_shape::{ErrorClass, Layout, Shape};
+use zerostride_shape::{Layout, Shape};
 
 pub(crate) use cost::Cost;
 pub(crate) use folded::{FoldKind, FoldedStep};
 pub(crate) use grid::{FoldForm, Grid, LANE_ROWS, widest};
-pub(crate) use lower::Leaf;
 #[cfg(feature = "cuda")]
-pub(crate) use memory::last_reads;
+pub(crate) use liveness::last_reads;
+pub(crate) use lower::Leaf;
 pub(crate) use pairs::{PAIR_COLUMNS, PAIR_ROWS, Pairs};
-pub(crate) use panel::{LEAST_PRINTED_ROW_BYTES, Panel, RowForm, Walk};
+pub(crate) use panel::{LEAST_PRINTED_ROW_BYTES, Panel, PanelWalk, RowForm};
 pub(crate) use program::{
-    Buffer, Factor, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS, Register, Source,
-    Step, TILE_ELEMENTS, Work, by_part,
+    Buffer, ElementSource, Factor, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS,
+    Register, Step, TILE_ELEMENTS, Work, by_part,
 };
 pub(crate) use reduce_walk::{ReduceWalk, SHORT_LINE_ELEMENTS};
 pub(crate) use rows::Group;
 pub use template::Template;
 
-use crate::expr::{Expr, without_inputs};
+use crate::expr::Expr;
 use crate::memory::Named;
-use crate::{Error, Result, num_threads};
+use crate::num_threads;
 
 /// How an expression will be evaluated: its passes over memory, in order.
 ///
@@ -66,25 +69,13 @@ use crate::{Error, Result, num_threads};
 #[derive(Clone)]
 pub struct Plan {
     pub(crate) leaves: SmallVec<[Leaf; 6]>,
-    pub(crate) passes: Arc<Passes>,
+    pub(crate) passes: Arc<PlanSteps>,
     /// What a policy looks at before the plan runs; none where it has looked already.
     pub(crate) roots: Vec<Expr>,
 }
 
-/// In which order the dimensions of a table lie that is computed from operands smaller than itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tables {
-    /// In the order in which each step reads it: it is computed for each.
-    AsRead,
-    /// In row-major order, in which it is computed once.
-    AsTheyAre,
-}
-
-/// Bytes of intermediate results below which plans are not compared by what they hold.
-const LEAST_SAVED_BYTES: usize = 1 << 20;
-
 /// What plans of one structure share, whatever tensors they are on.
-pub(crate) struct Passes {
+pub(crate) struct PlanSteps {
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) steps: Vec<Step>,
     /// Steps that run together.
@@ -96,77 +87,6 @@ pub(crate) struct Passes {
 }
 
 impl Plan {
-    pub(crate) fn new(expr: &Expr) -> Result<Plan> {
-        expr.meta()?;
-        Plan::into_layout(expr, &results::layout(expr))
-    }
-
-    /// A plan whose result is written to a given layout of its shape.
-    pub(crate) fn into_layout(expr: &Expr, out: &Layout) -> Result<Plan> {
-        expr.meta()?;
-        let roots = [(expr, out)];
-        cache::plan(&roots, || Plan::make(&roots))
-    }
-
-    /// What the evaluation of several expressions will do: what they share is computed once.
-    ///
-    /// # Errors
-    /// The list is empty, or as [`Expr::plan`].
-    ///
-    /// ```
-    /// use zerostride::{Expr, Op, Plan, tensor};
-    /// let x = tensor![[1.0, 2.0], [3.0, 4.0]];
-    /// let exp = Expr::from(&x).exp();
-    /// let plan = Plan::of(&[exp.sum(1), &exp * 2.0])?;
-    /// assert_eq!(plan.operations(Op::Exp), 4);
-    /// println!("{plan}");
-    /// let results = plan.run_all()?;
-    /// assert_eq!((results[0].shape(), results[1].shape()), (&[2][..], &[2, 2][..]));
-    /// # Ok::<(), zerostride::Error>(())
-    /// ```
-    pub fn of(exprs: &[Expr]) -> Result<Plan> {
-        if exprs.is_empty() {
-            let message = "there is nothing to evaluate: the list of expressions is empty".to_owned();
-            return Err(Error::Argument { class: ErrorClass::Value, message });
-        }
-        let present = without_inputs(exprs)?;
-        let layout = |expr: &Expr| expr.meta().map(|_| results::layout(expr));
-        let layouts = present.iter().map(layout).collect::<Result<Vec<_>>>()?;
-        let roots: Vec<(&Expr, &Layout)> = present.iter().zip(&layouts).collect();
-        Ok(Plan { roots: exprs.to_vec(), ..cache::plan(&roots, || Plan::make(&roots))? })
-    }
-
-    fn make(roots: &[(&Expr, &Layout)]) -> Result<Plan> {
-        let plan = Plan::make_in(roots, Tables::AsRead)?;
-        if plan.passes() < 2 || (roots.len() < 2 && plan.intermediate_bytes() < LEAST_SAVED_BYTES) {
-            return Ok(plan);
-        }
-        let other = Plan::make_in(roots, Tables::AsTheyAre)?;
-        Ok(if other.is_better_than(&plan) { other } else { plan })
-    }
-
-    fn make_in(roots: &[(&Expr, &Layout)], tables: Tables) -> Result<Plan> {
-        let lower::Lowered { leaves, mut buffers, mut steps, results } = lower::lower(roots, tables);
-        for buffer in &buffers {
-            zerostride_shape::checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
-        }
-        let folds = folded::folds(&steps, &buffers, &results);
-        memory::share(&mut steps, &mut buffers, &results, &folds);
-        let groups = rows::groups(&steps, &mut buffers, &results, &folds);
-        let layouts = roots.iter().map(|(_, out)| (*out).clone()).collect();
-        let passes = Arc::new(Passes { buffers, steps, groups, results, layouts });
-        Ok(Plan { leaves: leaves.into(), passes, roots: Vec::new() })
-    }
-
-    /// Whether the plan holds far less than another one for the same, or else takes less time.
-    fn is_better_than(&self, other: &Plan) -> bool {
-        let [own, others] = [self, other].map(|plan| plan.intermediate_bytes().max(LEAST_SAVED_BYTES));
-        let nanos = |plan: &Plan| {
-            plan.passes.steps.iter().map(|step| step.work.nanos()).fold(0, usize::saturating_add)
-        };
-        own <= others / 2 || (own <= others.saturating_mul(2) && nanos(self) < nanos(other))
-    }
-
     /// How often an operation will be applied to an element.
     pub fn operations(&self, op: Op) -> usize {
         self.passes
@@ -202,7 +122,7 @@ impl Plan {
     /// The most bytes held at once besides operands and result: intermediate results, and tiles of all
     /// threads that [`num_threads`](crate::num_threads) counts, each of which has its own.
     pub fn scratch_bytes(&self) -> usize {
-        let Passes { steps, groups, .. } = &*self.passes;
+        let PlanSteps { steps, groups, .. } = &*self.passes;
         let alone = steps.iter().map(|step| memory::tile_bytes(step, false));
         // A thread keeps the tiles of all steps of a group.
         let together = |group: &Group| -> usize {
@@ -214,7 +134,7 @@ impl Plan {
 
     /// The most bytes of intermediate results at once, of all threads.
     fn intermediate_bytes(&self) -> usize {
-        let Passes { buffers, steps, groups, results, .. } = &*self.passes;
+        let PlanSteps { buffers, steps, groups, results, .. } = &*self.passes;
         let local = groups.iter().map(|group| group.local_bytes(num_threads())).max().unwrap_or(0);
         memory::peak(steps, buffers, results).saturating_add(local)
     }
@@ -255,7 +175,7 @@ impl Plan {
     }
 }
 
-impl Named for Passes {
+impl Named for PlanSteps {
     fn name(&self) -> String {
         self.steps.last().map(|step| step.text.to_string()).unwrap_or_default()
     }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use zerostride_shape::Strides;
 
-use super::program::{Buffer, Source, Step, Work};
+use super::program::{Buffer, ElementSource, Step, Work};
 
 /// A step of so much fewer elements than the largest one is small beside it.
 const SMALL_STEPS: usize = 8;
@@ -100,7 +100,7 @@ pub(super) fn by_phase(steps: Vec<Step>, buffers: &[Buffer], is_apart: impl Fn(&
 fn makers(steps: &[Step]) -> impl Fn(&Step) -> HashSet<usize> + use<> {
     let makers: HashMap<usize, usize> =
         steps.iter().enumerate().map(|(index, step)| (step.output, index)).collect();
-    move |step| step.work.sources().filter_map(Source::buffer).map(|buffer| makers[&buffer]).collect()
+    move |step| step.work.sources().filter_map(ElementSource::buffer).map(|buffer| makers[&buffer]).collect()
 }
 
 /// The rows that a step is over, and whether it needs all of them for each result.

@@ -9,12 +9,13 @@
 use std::ops::{Range, RangeInclusive};
 
 use smallvec::SmallVec;
+use zerostride_kernels::CACHE_LINE_BYTES;
 use zerostride_shape::Shape;
 
 use super::program::TILE_ELEMENTS;
 
 /// One number for each dimension of a loop.
-pub(crate) type Index = SmallVec<[usize; 6]>;
+pub(crate) type LoopIndex = SmallVec<[usize; 6]>;
 
 /// Bytes of the widest operand from which on a row pays for its set-up; shorter rows are joined.
 const LEAST_ROW_BYTES: usize = 1024;
@@ -57,9 +58,6 @@ const CONTIGUOUS_READ_BYTES: usize = 1 << 10;
 /// Rows have a multiple of this many elements where possible, so that registers are full.
 const ROW_MULTIPLE_ELEMENTS: usize = 128;
 
-/// Bytes of a cache line.
-const CACHE_LINE_BYTES: usize = 64;
-
 /// The layout of a row of a panel in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowForm {
@@ -77,8 +75,8 @@ pub(crate) enum RowForm {
 /// number of steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Panel {
-    pub(crate) start: Index,
-    pub(crate) len: Index,
+    pub(crate) start: LoopIndex,
+    pub(crate) len: LoopIndex,
     /// Rows, and the elements of each: the walk has checked that together they are the elements of the panel.
     rows: usize,
     row: usize,
@@ -104,7 +102,7 @@ impl Panel {
 
 /// How a loop of at least one dimension is walked.
 #[derive(Clone, Debug)]
-pub(crate) struct Walk {
+pub(crate) struct PanelWalk {
     shape: Shape,
     /// The dimension that a row runs along, and how many steps of it.
     along: usize,
@@ -114,17 +112,17 @@ pub(crate) struct Walk {
     /// The dimension that leads from one row to the next.
     across: usize,
     /// Steps of each dimension in one panel.
-    units: Index,
+    units: LoopIndex,
     /// The dimensions that lead from panel to panel, outermost first: rows are continued first, then come the
     /// next rows.
-    order: Index,
+    order: LoopIndex,
     /// The most elements of a panel, if its rows have no more.
     grain: usize,
     /// Strides of operands that are read in place.
     near: RangeInclusive<isize>,
 }
 
-impl Walk {
+impl PanelWalk {
     /// A walk for all operands, given by their strides and the bytes of an element, in panels of about
     /// `grain` elements. Operands whose stride is in `near` are read in place.
     ///
@@ -135,14 +133,14 @@ impl Walk {
         operands: &[(&[isize], usize)],
         grain: usize,
         near: RangeInclusive<isize>,
-    ) -> Walk {
+    ) -> PanelWalk {
         let (mut along, mut inner) = (shape.ndim() - 1, 1);
         let widest = widest(operands);
         while along > 0 && inner * shape[along] < LEAST_ROW_BYTES / widest {
             inner *= shape[along];
             along -= 1;
         }
-        Walk::along(shape, operands, (grain, near), along, inner)
+        PanelWalk::along(shape, operands, (grain, near), along, inner)
     }
 
     /// The walk whose short rows are read and written in place, if every operand allows that and there are
@@ -152,13 +150,13 @@ impl Walk {
         operands: &[(&[isize], usize)],
         grain: usize,
         near: RangeInclusive<isize>,
-    ) -> Option<Walk> {
+    ) -> Option<PanelWalk> {
         let [.., rows, row] = **shape else { return None };
         let (along, widest) = (shape.ndim() - 1, widest(operands));
         let are_short = LEAST_PRINTED_ROW_BYTES / widest..LEAST_ROW_BYTES / widest;
         let is_worth = rows >= LEAST_ROWS && are_short.contains(&row);
         let lie = operands.iter().all(|(strides, _)| strides[along] == 0 || near.contains(&strides[along]));
-        (is_worth && lie).then(|| Walk::along(shape, operands, (grain, near), along, 1))
+        (is_worth && lie).then(|| PanelWalk::along(shape, operands, (grain, near), along, 1))
     }
 
     /// A walk whose rows run along a dimension, each step of which is `inner` elements.
@@ -168,10 +166,10 @@ impl Walk {
         (grain, near): (usize, RangeInclusive<isize>),
         along: usize,
         inner: usize,
-    ) -> Walk {
+    ) -> PanelWalk {
         let (chunk, units) = (shape[along], shape.as_ref().into());
-        let (whole, across, order) = (shape.clone(), along, Index::new());
-        let mut walk = Walk { shape: whole, along, chunk, inner, across, units, order, grain, near };
+        let (whole, across, order) = (shape.clone(), along, LoopIndex::new());
+        let mut walk = PanelWalk { shape: whole, along, chunk, inner, across, units, order, grain, near };
         let scattered: SmallVec<[(&[isize], usize); 8]> = operands
             .iter()
             .copied()
@@ -231,7 +229,7 @@ impl Walk {
     }
 
     /// The same walk for rows that pass through tiles.
-    pub(crate) fn tiled(mut self) -> Walk {
+    pub(crate) fn tiled(mut self) -> PanelWalk {
         if self.row() > TILE_ELEMENTS {
             self.cut(TILE_ELEMENTS, self.along, self.grain / TILE_ELEMENTS);
         }
@@ -359,7 +357,7 @@ impl Walk {
         numbers: Range<usize>,
         mut visit: impl FnMut(&Panel) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (start, len) = (Index::from_elem(0, sizes.len()), sizes.into());
+        let (start, len) = (LoopIndex::from_elem(0, sizes.len()), sizes.into());
         let mut panel = Panel { start, len, rows: 0, row: 0 };
         let mut number = numbers.start;
         for &dim in self.order.iter().rev() {
@@ -430,10 +428,12 @@ mod tests {
         for (sizes, strides) in cases {
             let shape = Shape::new(sizes).unwrap();
             let operands: Vec<(&[isize], usize)> = strides.iter().map(|&strides| (strides, 4)).collect();
-            let walks = [1 << 16, 2000].map(|grain| Walk::new(&shape, &operands, grain, 1..=1));
-            let unjoined = Walk::unjoined(&shape, &operands, 2000, 1..=1);
+            let walks = [1 << 16, 2000].map(|grain| PanelWalk::new(&shape, &operands, grain, 1..=1));
+            let unjoined = PanelWalk::unjoined(&shape, &operands, 2000, 1..=1);
             assert_eq!(unjoined.is_some(), sizes == [3, 50, 96]);
-            for walk in walks.iter().cloned().chain(walks.iter().cloned().map(Walk::tiled)).chain(unjoined) {
+            for walk in
+                walks.iter().cloned().chain(walks.iter().cloned().map(PanelWalk::tiled)).chain(unjoined)
+            {
                 let count = walk.count(sizes);
                 for step in [count, 1, 3] {
                     let mut seen = vec![0u8; shape.numel()];

@@ -6,12 +6,16 @@ use zerostride_kernels::ProductSizes;
 use zerostride_ops::DType;
 use zerostride_shape::{Layout, Shape, Strides, broadcast_shape};
 
-use super::program::{Factor, Source, Work};
-use crate::expr::Operand;
+use super::program::{ElementSource, Factor, Work};
+use crate::expr::MatrixOperand;
 
 /// The step of a product of two values in memory, which `infer` has accepted.
-pub(super) fn plan(dtype: DType, (a_source, a): (Source, &Layout), (b_source, b): (Source, &Layout)) -> Work {
-    let (left, right) = (Operand::new(a.shape(), true), Operand::new(b.shape(), false));
+pub(super) fn plan(
+    dtype: DType,
+    (a_source, a): (ElementSource, &Layout),
+    (b_source, b): (ElementSource, &Layout),
+) -> Work {
+    let (left, right) = (MatrixOperand::new(a.shape(), true), MatrixOperand::new(b.shape(), false));
     let batch = broadcast_shape(&[left.batch, right.batch]).unwrap_or_default();
     let sizes = ProductSizes { n: left.rows, k: left.columns, m: right.columns };
     let factor = |source, layout: &Layout, left: bool| {

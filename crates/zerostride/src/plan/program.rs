@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use zerostride_ops::{Category, DType, Op, Reduction, Scalar};
-use zerostride_shape::{Shape, Strides};
+use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims};
 
 use crate::fork::OnceLock;
 
@@ -29,19 +29,19 @@ pub(crate) type Register = usize;
 
 /// Where elements come from: an operand of the expression or the result of an earlier step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Source {
+pub(crate) enum ElementSource {
     /// An operand, by its index among the plan's leaves.
     Leaf(usize),
     /// The result of a step, by its index among the plan's buffers.
     Buffer(usize),
 }
 
-impl Source {
+impl ElementSource {
     /// The buffer, if it is one.
     pub(crate) fn buffer(self) -> Option<usize> {
         match self {
-            Source::Buffer(buffer) => Some(buffer),
-            Source::Leaf(_) => None,
+            ElementSource::Buffer(buffer) => Some(buffer),
+            ElementSource::Leaf(_) => None,
         }
     }
 }
@@ -49,7 +49,7 @@ impl Source {
 /// An operand of a loop: one stride for each dimension of the loop, 0 where it is stretched.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Load {
-    pub(crate) source: Source,
+    pub(crate) source: ElementSource,
     pub(crate) dtype: DType,
     pub(crate) strides: Strides,
     pub(crate) offset: isize,
@@ -82,12 +82,12 @@ pub(crate) struct Program {
     #[cfg(feature = "cuda")]
     pub(crate) on_device: Kept,
     /// The instructions and loads so far, to find equal ones; empty once the program is complete.
-    written: Written,
+    written: KnownInstructions,
 }
 
 /// Finds equal instructions and loads while a program is written.
 #[derive(Clone, Debug, Default)]
-struct Written {
+struct KnownInstructions {
     registers: HashMap<(Same, DType), Register>,
     loads: HashMap<Load, usize>,
 }
@@ -162,7 +162,7 @@ impl Program {
 
     /// Drops the tables that were needed to write the program.
     pub(super) fn complete(&mut self) {
-        self.written = Written::default();
+        self.written = KnownInstructions::default();
     }
 
     /// The operations of the table that it runs.
@@ -262,7 +262,7 @@ pub(crate) enum Work {
 /// A factor of a matrix product: the batch strides, then row and column stride.
 #[derive(Clone, Debug)]
 pub(crate) struct Factor {
-    pub(crate) source: Source,
+    pub(crate) source: ElementSource,
     pub(crate) batch: Strides,
     pub(crate) rows: isize,
     pub(crate) columns: isize,
@@ -270,6 +270,22 @@ pub(crate) struct Factor {
 }
 
 impl Work {
+    /// An element-wise step over a shape into a layout of it, its loops simplified.
+    pub(super) fn map(shape: Shape, mut program: Program, out: &Layout) -> Work {
+        let all = |out: &Strides, program: &Program| -> Vec<Strides> {
+            std::iter::once(out.clone())
+                .chain(program.loads.iter().map(|load| load.strides.clone()))
+                .collect()
+        };
+        let (shape, ordered) = order_dims(&shape, &slices(&all(out.strides(), &program)));
+        let (shape, mut merged) = coalesce(&shape, &slices(&ordered));
+        for (load, strides) in program.loads.iter_mut().zip(merged.drain(1..)) {
+            load.strides = strides;
+        }
+        let out_strides = merged.pop().unwrap_or_default();
+        Work::Map { shape, program, out: out_strides, out_offset: out.offset() }
+    }
+
     /// The program of a loop; a product has none.
     pub(crate) fn program(&self) -> Option<&Program> {
         match self {
@@ -279,7 +295,7 @@ impl Work {
     }
 
     /// Where the step reads.
-    pub(super) fn sources(&self) -> impl Iterator<Item = Source> + '_ {
+    pub(super) fn sources(&self) -> impl Iterator<Item = ElementSource> + '_ {
         let factors = match self {
             Work::Map { .. } | Work::Reduce { .. } => None,
             Work::Matmul { a, b, .. } => Some([a.source, b.source]),
@@ -289,7 +305,7 @@ impl Work {
     }
 
     /// Where the step reads, with the number of distinct elements.
-    pub(crate) fn reads(&self) -> Vec<(Source, DType, usize)> {
+    pub(crate) fn reads(&self) -> Vec<(ElementSource, DType, usize)> {
         match self {
             Work::Map { shape, program, .. } => distinct(program, shape.iter().copied()),
             Work::Reduce { kept, reduced, program, .. } => {
@@ -313,7 +329,7 @@ impl Work {
 pub(super) fn distinct(
     program: &Program,
     sizes: impl Iterator<Item = usize> + Clone,
-) -> Vec<(Source, DType, usize)> {
+) -> Vec<(ElementSource, DType, usize)> {
     let elements = |load: &Load| {
         sizes.clone().zip(&*load.strides).fold(1usize, |count, (size, &stride)| match stride {
             0 if size > 0 => count,
@@ -331,4 +347,9 @@ pub(crate) struct Buffer {
     /// The block of memory that holds it; a buffer may take over the block of an operand that dies. There is
     /// one slot for each buffer; slots with higher numbers are local to a group.
     pub(crate) slot: usize,
+}
+
+/// The strides of several operands, borrowed.
+pub(super) fn slices(strides: &[Strides]) -> Vec<&[isize]> {
+    strides.iter().map(|strides| &**strides).collect()
 }

@@ -6,7 +6,7 @@ use zerostride_kernels::{LEAF_ELEMENTS, Reducer};
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims, turn_dims};
 
 use super::grid::{FoldForm, Grid, LANE_ROWS};
-use super::lower::slices;
+use super::program::slices;
 use super::program::{GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS};
 use crate::num_threads;
 

@@ -6,17 +6,16 @@ use std::mem;
 
 use smallvec::SmallVec;
 use zerostride_kernels::{Reducer, lanes};
-use zerostride_ops::{self as ops, Category, DType, Equal, Op, Scalar};
+use zerostride_ops::{self as ops, Category, DType, Equal, Op, Reduction, Scalar};
 use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims, turn_dims};
 
-use super::lower::{map, slices};
-use super::program::{FEW_RESULTS, Instruction, Load, Program, Register, Work};
+use super::program::{FEW_RESULTS, Instruction, Load, Program, Register, Work, slices};
 use crate::expr::{Expr, Kind, View, reduced_shape};
 
 /// A reduction of the table over some dimensions of an operand.
-pub(super) struct Reduction<'e> {
+pub(super) struct ReduceNode<'e> {
     pub(super) operand: &'e Expr,
-    op: ops::Reduction,
+    op: Reduction,
     compute: DType,
     correction: f64,
     /// The dtype of results.
@@ -27,15 +26,15 @@ pub(super) struct Reduction<'e> {
     sizes: &'e Shape,
 }
 
-impl<'e> Reduction<'e> {
+impl<'e> ReduceNode<'e> {
     /// The reduction that a node without an error is, if it is one.
-    pub(super) fn of(expr: &'e Expr) -> Option<Reduction<'e>> {
+    pub(super) fn of(expr: &'e Expr) -> Option<ReduceNode<'e>> {
         let node = expr.node();
         let Kind::Reduce { op, operand, dims, keepdim, compute, correction } = &node.kind else {
             return None;
         };
         let (own, below) = (node.meta.as_ref().ok()?, operand.node().meta.as_ref().ok()?);
-        Some(Reduction {
+        Some(ReduceNode {
             operand,
             op: *op,
             compute: *compute,
@@ -65,14 +64,14 @@ impl<'e> Reduction<'e> {
 
     /// The order in which the dimensions of a value, seen through views, had best lie for this reduction to
     /// read it row by row: those that are reduced innermost. `None` for row-major order.
-    pub(super) fn order(&self, value: &Shape, chain: &[View]) -> Option<Order> {
+    pub(super) fn order(&self, value: &Shape, chain: &[View]) -> Option<DimOrder> {
         let seen = |layout: &Layout| {
             let first = layout.clone();
             chain.iter().try_fold(first, |layout, view| view.apply(&layout).ok())
         };
         let natural = Layout::contiguous(value.clone());
         let loops = seen(&natural)?;
-        let (mut order, mut inner) = (Order::new(), Order::new());
+        let (mut order, mut inner) = (DimOrder::new(), DimOrder::new());
         for (dim, (&size, &stride)) in value.iter().zip(natural.strides()).enumerate() {
             let is_same = |own: &usize| (loops.shape()[*own], loops.strides()[*own]) == (size, stride);
             let is_reduced = size > 1 && self.dims.contains(&(0..loops.ndim()).find(is_same)?);
@@ -138,7 +137,7 @@ impl<'e> Reduction<'e> {
         &self,
         mut element: Register,
         mut program: Program,
-        (is_last, order): (bool, &Order),
+        (is_last, order): (bool, &DimOrder),
     ) -> (Work, Layout) {
         let repeats = |dim: usize| program.loads.iter().all(|load| load.strides[dim] == 0);
         let (mut sizes, mut times): (SmallVec<[usize; 8]>, i64) = (self.sizes.as_ref().into(), 1);
@@ -187,7 +186,7 @@ impl<'e> Reduction<'e> {
         }
         if is_last && let Some(program) = self.of_few(&program, &outer, (&reduced, &inner)) {
             let out = Layout::contiguous(kept.clone());
-            return (map(kept, program, &out), shape);
+            return (Work::map(kept, program, &out), shape);
         }
         for ((load, outer), inner) in program.loads.iter_mut().zip(outer).zip(inner) {
             let joined: SmallVec<[isize; 8]> = outer.iter().chain(&*inner).copied().collect();
@@ -199,11 +198,11 @@ impl<'e> Reduction<'e> {
         {
             program.result = result;
             let out = Layout::contiguous(kept.clone());
-            return (map(kept, program, &out), shape);
+            return (Work::map(kept, program, &out), shape);
         }
         let takes = Reducer::takes(self.op, self.compute, program.dtypes[element], count);
         program.result = program.converted(element, takes);
-        let Reduction { op, compute, correction, .. } = *self;
+        let ReduceNode { op, compute, correction, .. } = *self;
         (Work::Reduce { op, compute, correction, kept, reduced, program, finish: None }, shape)
     }
 
@@ -250,10 +249,10 @@ impl<'e> Reduction<'e> {
 }
 
 /// The dimensions of a value as they lie, outermost first; empty for row-major order.
-pub(super) type Order = SmallVec<[usize; 4]>;
+pub(super) type DimOrder = SmallVec<[usize; 4]>;
 
 /// A layout without gaps whose dimensions lie in an order.
-pub(super) fn lying(shape: &Shape, order: &Order) -> Layout {
+pub(super) fn lying(shape: &Shape, order: &DimOrder) -> Layout {
     let place = |dim: usize| order.iter().position(|&own| own == dim).map(|place| place as isize);
     let sizes: SmallVec<[usize; 8]> = order.iter().map(|&dim| shape[dim]).collect();
     match (Shape::new(&sizes), (0..shape.ndim()).map(place).collect::<Option<SmallVec<[isize; 8]>>>()) {
@@ -277,7 +276,7 @@ enum One {
 
 impl One {
     /// `None` where more is computed.
-    pub(crate) fn of(op: ops::Reduction, compute: DType) -> Option<One> {
+    pub(crate) fn of(op: Reduction, compute: DType) -> Option<One> {
         match op.columns().one {
             ops::One::from_zero if compute.category() >= Category::Float => Some(One::AfterZero),
             ops::One::from_zero | ops::One::element => Some(One::Element),

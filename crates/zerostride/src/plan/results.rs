@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use zerostride_shape::{Layout, Strides, result_order};
 
-use super::reduction::{Order, lying};
+use super::reduction::{DimOrder, lying};
 use super::uses::shape;
 use crate::expr::{Expr, Kind, operands_first};
 
@@ -33,7 +33,7 @@ pub(super) fn layout(expr: &Expr) -> Layout {
                 let operands: Vec<Strides> =
                     expr.node().kind.operands().iter().filter_map(stretched).collect();
                 let strides: Vec<&[isize]> = operands.iter().map(|strides| &**strides).collect();
-                let order: Order = result_order(own, &strides).unwrap_or_default().into();
+                let order: DimOrder = result_order(own, &strides).unwrap_or_default().into();
                 lying(own, &order)
             }
             Kind::Input(_)

@@ -7,16 +7,15 @@
 //! rows of their operands do not interleave: blocks of columns would read cache lines in part. A buffer that
 //! only these steps touch is never whole: each thread holds the rows that it works on.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 
-use smallvec::SmallVec;
 use zerostride_kernels::LEAF_ELEMENTS;
-use zerostride_shape::{Shape, Strides};
 
-use super::folded::{Fold, FoldKind, Folded};
-use super::memory::last_reads;
-use super::program::{Buffer, Load, Source, Step, Work};
+use super::folded::{FoldGroup, FoldKind, Folded};
+use super::liveness::last_reads;
+use super::program::{Buffer, ElementSource, Step, Work};
+use super::together::{AGAIN_BYTES, MOST_STEPS, Together, largest_read, read_again};
 
 /// Steps that run together over blocks of rows.
 #[derive(Clone, Debug)]
@@ -78,18 +77,12 @@ impl Group {
 /// L2.
 const BLOCK_BYTES: usize = 1 << 17;
 
-/// Bytes that steps must read again for a group to pay, and that are worth a thread.
-pub(super) const AGAIN_BYTES: usize = 1 << 15;
-
-/// The most steps of a group: a thread holds tiles for all of them.
-pub(super) const MOST_STEPS: usize = 64;
-
 /// The groups of a plan, in order. A buffer that is local to a group is moved to a slot of its own.
 pub(crate) fn groups(
     steps: &[Step],
     buffers: &mut [Buffer],
     results: &[usize],
-    folds: &[Fold],
+    folds: &[FoldGroup],
 ) -> Vec<Group> {
     let last = last_reads(steps, buffers.len(), results);
     let (mut groups, mut start) = (Vec::new(), 0);
@@ -169,7 +162,8 @@ fn begins_another(
 ) -> bool {
     let Work::Reduce { kept, .. } = &steps[at].work else { return false };
     let before = &steps[group.start..at];
-    let is_before = |source: Source| before.iter().any(|step| source == Source::Buffer(step.output));
+    let is_before =
+        |source: ElementSource| before.iter().any(|step| source == ElementSource::Buffer(step.output));
     let output = steps[at].output;
     buffers[output].shape.numel() > kept.first().copied().unwrap_or(1)
         && last[output].is_some_and(|last| (group.end..usize::MAX).contains(&last))
@@ -177,7 +171,7 @@ fn begins_another(
 }
 
 /// The group of steps that reduce their rows; `None` where the form of its loops would be beyond limits.
-fn folded(steps: &[Step], fold: &Fold, buffers: &mut [Buffer], last: &[Option<usize>]) -> Option<Group> {
+fn folded(steps: &[Step], fold: &FoldGroup, buffers: &mut [Buffer], last: &[Option<usize>]) -> Option<Group> {
     let own = &steps[fold.steps.clone()];
     let folded = fold.folded(steps, buffers)?;
     let bytes = |buffer: &Buffer| buffer.shape.numel().saturating_mul(buffer.dtype.item_size());
@@ -226,20 +220,9 @@ fn folded(steps: &[Step], fold: &Fold, buffers: &mut [Buffer], last: &[Option<us
 fn largest_row(steps: &[Step], buffers: &[Buffer], rows: usize) -> Option<usize> {
     let all = steps.iter().flat_map(|step| {
         let output = &buffers[step.output];
-        [read(step), output.shape.numel().saturating_mul(output.dtype.item_size())]
+        [largest_read(step), output.shape.numel().saturating_mul(output.dtype.item_size())]
     });
     Some((all.max()? / rows).max(1))
-}
-
-/// Bytes of the largest array that a step reads.
-fn read(step: &Step) -> usize {
-    let reads = step.work.reads().into_iter();
-    reads.map(|(_, dtype, count)| count.saturating_mul(dtype.item_size())).max().unwrap_or(0)
-}
-
-/// Bytes that are read after an earlier one of the steps has touched them.
-pub(super) fn read_again(steps: &[Step]) -> usize {
-    steps.iter().skip(1).map(read).max().unwrap_or(0)
 }
 
 /// `last` are the last reads of all buffers.
@@ -272,123 +255,9 @@ fn group(
         }
         buffers[buffer].slot = slot;
     }
-    let fold = Fold { steps: range.clone(), rows, kind: FoldKind::Kept, reduces: vec![false; range.len()] };
+    let fold =
+        FoldGroup { steps: range.clone(), rows, kind: FoldKind::Kept, reduces: vec![false; range.len()] };
     let folded = fold.folded(steps, buffers).expect("loops over rows in memory have strides");
     let (block, worth) = (fold.block(BLOCK_BYTES / row), (AGAIN_BYTES / row).clamp(1, rows));
     Some(Group { steps: range, rows, block, worth, local, folded })
-}
-
-/// A growing set of steps that may run together.
-pub(super) struct Together<'a> {
-    rows: usize,
-    /// Whether they are of a plan of several results.
-    are_several: bool,
-    buffers: &'a [Buffer],
-    /// The slots that they write.
-    written: HashSet<usize>,
-    /// The slots that they read, and whether they read them row by row: a step may write over what another
-    /// one has read.
-    read: HashMap<usize, bool>,
-    /// What they touch.
-    touched: HashSet<Source>,
-}
-
-impl<'a> Together<'a> {
-    pub(super) fn new((rows, are_several): (usize, bool), buffers: &'a [Buffer]) -> Together<'a> {
-        let (written, read, touched) = (HashSet::new(), HashMap::new(), HashSet::new());
-        Together { rows, are_several, buffers, written, read, touched }
-    }
-
-    /// Adds the next step, if it may run with the steps so far.
-    pub(super) fn take(&mut self, step: &Step) -> bool {
-        let Together { rows, buffers, .. } = *self;
-        let own = &buffers[step.output];
-        let (shape, program) = match &step.work {
-            Work::Map { shape, program, out, out_offset } => {
-                if *out_offset != 0 || !by_row(shape, out, rows, own) {
-                    return false;
-                }
-                (shape, program)
-            }
-            Work::Reduce { kept, program, .. } => (kept, program),
-            Work::Matmul { .. } => return false,
-        };
-        let strides: SmallVec<[&Strides; 8]> = program.loads.iter().map(|load| &load.strides).collect();
-        shape.first().is_some_and(|outer| outer % rows == 0 && *outer > 0)
-            && own.shape.numel().is_multiple_of(rows)
-            && self.add(step, (&whole(&step.work), &strides), true)
-    }
-
-    /// Adds the next step, which reduces the rows, given its loop with rows outermost, if it may run with the
-    /// steps so far. What it writes is there once they have run.
-    pub(super) fn take_over(&mut self, step: &Step, (shape, strides): &(Shape, Vec<Strides>)) -> bool {
-        self.add(step, (shape, &strides.iter().collect::<Vec<_>>()), false)
-    }
-
-    /// Adds a step with a loop, given the strides of its loads, that writes by row or not.
-    fn add(&mut self, step: &Step, (shape, strides): (&Shape, &[&Strides]), writes: bool) -> bool {
-        let Together { rows, buffers, .. } = *self;
-        let slot = buffers[step.output].slot;
-        // Of several results, those that share nothing have no reason to run together.
-        let is_read = |own: Source| self.touched.contains(&own);
-        let shares = !self.are_several || self.touched.is_empty() || step.work.sources().any(is_read);
-        let loads = || step.work.program().into_iter().flat_map(|program| &program.loads).zip(strides);
-        let reads = |(load, strides): (&Load, &&Strides)| match load.source {
-            Source::Buffer(buffer) => {
-                let slot = buffers[buffer].slot;
-                Some((slot, load.offset == 0 && by_row(shape, strides, rows, &buffers[buffer])))
-            }
-            Source::Leaf(_) => None,
-        };
-        let written = |own: usize| self.written.contains(&own) || (writes && own == slot);
-        let is_possible = |pair: (&Load, &&Strides)| match reads(pair) {
-            Some((slot, is_by_row)) if written(slot) => is_by_row,
-            _ => is_apart(shape, pair.1),
-        };
-        if !shares || self.read.get(&slot) == Some(&false) || !loads().all(is_possible) {
-            return false;
-        }
-        for (slot, is_by_row) in loads().filter_map(reads) {
-            *self.read.entry(slot).or_insert(true) &= is_by_row;
-        }
-        self.touched.extend(step.work.sources().chain([Source::Buffer(step.output)]));
-        self.written.insert(slot);
-        true
-    }
-}
-
-/// All dimensions of a step's loop.
-fn whole(work: &Work) -> Shape {
-    match work {
-        Work::Map { shape, .. } => shape.clone(),
-        Work::Reduce { kept, reduced, .. } => {
-            let sizes: SmallVec<[usize; 8]> = kept.iter().chain(&**reduced).copied().collect();
-            Shape::new(&sizes).unwrap_or_default()
-        }
-        Work::Matmul { batch, .. } => batch.clone(),
-    }
-}
-
-/// Whether successive steps of the outermost dimension read disjoint ranges in order, or the same elements.
-fn is_apart(shape: &Shape, strides: &Strides) -> bool {
-    let outer = strides.first().map_or(0, |stride| stride.unsigned_abs());
-    let inner = shape.iter().zip(&**strides).skip(1);
-    let reach = inner.fold(0usize, |reach, (&size, stride)| {
-        reach.saturating_add(size.saturating_sub(1).saturating_mul(stride.unsigned_abs()))
-    });
-    outer == 0 || outer > reach
-}
-
-/// Whether a loop of that shape, while it is at a row, touches the same row of a buffer and no other.
-fn by_row(shape: &Shape, strides: &Strides, rows: usize, buffer: &Buffer) -> bool {
-    let (Some(outer), Some(&stride)) = (shape.first(), strides.first()) else { return false };
-    if outer % rows != 0 || *outer == 0 || !buffer.shape.numel().is_multiple_of(rows) {
-        return false;
-    }
-    let (steps, row) = (outer / rows, (buffer.shape.numel() / rows) as i128);
-    let inner = shape[1..].iter().zip(&strides[1..]);
-    let reach = inner.map(|(&size, &stride)| (size as i128 - 1).max(0) * stride as i128).sum::<i128>();
-    strides.iter().all(|&stride| stride >= 0)
-        && steps as i128 * stride as i128 == row
-        && (steps as i128 - 1) * (stride as i128) + reach < row
 }

@@ -13,9 +13,8 @@ use std::collections::{HashMap, HashSet};
 
 use zerostride_shape::{InternalOverlap, Layout, Shape};
 
-use super::Tables;
 use super::program::GRAIN_ELEMENTS;
-use super::reduction::Reduction;
+use super::reduction::ReduceNode;
 use crate::expr::{Expr, Kind, View, operands_first};
 use crate::{Tensor, interrupt};
 
@@ -29,6 +28,15 @@ const MOST_VIEWS: usize = 32;
 /// Elements of a reduction beyond which it is not computed twice so that steps can read its results in two
 /// orders.
 const MOST_AGAIN_ELEMENTS: usize = 64;
+
+/// In which order the dimensions of a table lie that is computed from operands smaller than itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tables {
+    /// In the order in which each step reads it: it is computed for each.
+    AsRead,
+    /// In row-major order, in which it is computed once.
+    AsTheyAre,
+}
 
 /// How a node's value gets into the loop of a step: the views between them, innermost first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -65,7 +73,7 @@ impl Buffered {
 
     /// The number of elements of each result of a reduction that the step which reads them computes itself.
     pub(crate) fn unrolled(&self, expr: &Expr) -> Option<usize> {
-        self.unrolled.contains(&expr.id()).then(|| Reduction::of(expr)?.few()).flatten()
+        self.unrolled.contains(&expr.id()).then(|| ReduceNode::of(expr)?.few()).flatten()
     }
 
     /// Whether the node has a buffer because it is smaller than the loop that uses it.
@@ -172,17 +180,17 @@ pub(super) fn analyse<'e>(
             let operand = expr.node().kind.operands().first();
             let grows =
                 operand.is_some_and(|operand| shape(operand).numel() > largest[&operand.id()].max(result));
-            read_once && grows && !stretched && Reduction::of(expr).is_some_and(|own| own.few().is_some())
+            read_once && grows && !stretched && ReduceNode::of(expr).is_some_and(|own| own.few().is_some())
         };
         if buffer && !is_given && is_unrolled() {
             buffered.unrolled.insert(expr.id());
         } else if buffer || is_given {
             // Others would read what is strided again for each of their rows.
-            if Reduction::of(expr).is_some_and(|own| own.is_along_rows()) {
+            if ReduceNode::of(expr).is_some_and(|own| own.is_along_rows()) {
                 reductions.insert(expr.id());
             }
             // Whatever is computed twice must be cheap.
-            let is_cheap = || Reduction::of(expr).is_none_or(|own| own.elements() <= MOST_AGAIN_ELEMENTS);
+            let is_cheap = || ReduceNode::of(expr).is_none_or(|own| own.elements() <= MOST_AGAIN_ELEMENTS);
             let grows = numel > below[&expr.id()] && numel > result;
             let computes = !matches!(expr.node().kind, Kind::View { .. } | Kind::Matmul { .. });
             let again = grows && computes && !is_given && (own.len() == 1 || is_cheap());
@@ -262,20 +270,20 @@ fn repeats(shape: &Shape, chain: &[View]) -> bool {
 pub(super) fn is_elementwise(expr: &Expr) -> bool {
     match &expr.node().kind {
         Kind::Map { .. } | Kind::Cast { .. } => true,
-        Kind::Reduce { .. } => Reduction::of(expr).is_some_and(|reduction| reduction.is_of_one()),
+        Kind::Reduce { .. } => ReduceNode::of(expr).is_some_and(|reduction| reduction.is_of_one()),
         _ => false,
     }
 }
 
 /// Whether a node is one result of many elements.
 pub(super) fn reduces_all(expr: &Expr) -> bool {
-    shape(expr).numel() == 1 && Reduction::of(expr).is_some_and(|own| own.elements() > GRAIN_ELEMENTS)
+    shape(expr).numel() == 1 && ReduceNode::of(expr).is_some_and(|own| own.elements() > GRAIN_ELEMENTS)
 }
 
 /// Whether the results of a reduction are more than its operands, given their number, and cost little to
 /// compute again.
 fn is_light(expr: &Expr, operands: usize) -> bool {
-    Reduction::of(expr).is_some_and(|own| own.elements() <= MOST_AGAIN_ELEMENTS)
+    ReduceNode::of(expr).is_some_and(|own| own.elements() <= MOST_AGAIN_ELEMENTS)
         && shape(expr).numel() > operands
 }
 

@@ -5,11 +5,12 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use super::{Log, Policy};
+use super::log::Log;
+use super::rules::Policy;
 use crate::caller;
 use crate::fork::{Guarded, Lock};
 
-static PROCESS: Lock<Policy> = Lock::new(Guarded::Policy, Policy::new());
+static PROCESS_POLICY: Lock<Policy> = Lock::new(Guarded::Policy, Policy::new());
 
 thread_local! {
     static THREAD: RefCell<Thread> = const { RefCell::new(Thread::new()) };
@@ -41,14 +42,14 @@ pub fn is_on() -> bool {
 /// A watcher's registration on its thread, which ends when this is dropped. Entries may be dropped in any
 /// order.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct Registration {
     /// `None` on a thread that was ending: what its destructors do is not watched.
     id: Option<u64>,
     /// Bound to its thread.
     _thread: PhantomData<*const ()>,
 }
 
-pub(super) fn add(watcher: Watcher) -> Entry {
+pub(super) fn add(watcher: Watcher) -> Registration {
     let added = THREAD.try_with(|thread| {
         let mut thread = thread.borrow_mut();
         thread.next += 1;
@@ -58,10 +59,10 @@ pub(super) fn add(watcher: Watcher) -> Entry {
     });
     let id = added.ok();
     caller::ask(usize::from(id.is_some()));
-    Entry { id, _thread: PhantomData }
+    Registration { id, _thread: PhantomData }
 }
 
-impl Drop for Entry {
+impl Drop for Registration {
     fn drop(&mut self) {
         // A thread that is ending has dropped its watchers already.
         let removed = THREAD.try_with(|thread| {
@@ -77,21 +78,23 @@ impl Drop for Entry {
 #[derive(Debug)]
 #[must_use = "a scope that is dropped is over"]
 pub struct Scope {
-    _entry: Entry,
+    _entry: Registration,
 }
 
-impl Scope {
-    pub(super) fn enter(policy: Policy) -> Scope {
-        Scope { _entry: add(Watcher::Policy(policy)) }
+impl Policy {
+    /// Puts the policy in force on this thread until the scope is dropped.
+    pub fn enter(self) -> Scope {
+        Scope { _entry: add(Watcher::Policy(self)) }
     }
-}
 
-pub(super) fn install(policy: Policy) {
-    let mut process = PROCESS.lock();
-    let speaks = |policy: Policy| usize::from(policy != Policy::new());
-    caller::ask(speaks(policy));
-    caller::unask(speaks(*process));
-    *process = policy;
+    /// Puts the policy in force in the whole process, instead of the one that was; [`Policy::new`] ends it.
+    pub fn install(self) {
+        let mut process = PROCESS_POLICY.lock();
+        let speaks = |policy: Policy| usize::from(policy != Policy::new());
+        caller::ask(speaks(self));
+        caller::unask(speaks(*process));
+        *process = self;
+    }
 }
 
 /// The state of this thread: empty while the thread ends and runs its destructors.
@@ -108,7 +111,7 @@ pub(super) fn policy() -> Policy {
         });
         policies.fold(Policy::new(), |outer, inner| inner.or(outer))
     });
-    scoped.or(*PROCESS.lock())
+    scoped.or(*PROCESS_POLICY.lock())
 }
 
 /// The logs of all audits that run here.

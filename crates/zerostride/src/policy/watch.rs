@@ -8,7 +8,11 @@ use std::slice;
 
 use zerostride_shape::{Class, Classes, Shape, broadcast_shape};
 
-use super::{Action, Caller, Objection, Record, scope, warn};
+use super::hook::warn;
+use super::rules::Action;
+use super::scope;
+use crate::caller::Caller;
+use crate::error::{Objection, Record};
 use crate::expr::{Kind, operands_first};
 use crate::fork::{Guarded, Lock};
 use crate::plan::Plan;
@@ -16,7 +20,7 @@ use crate::{Error, Expr, Result};
 
 /// Where the value of an expression goes.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Target {
+pub(crate) enum ResultMemory {
     /// Memory of its own.
     New,
     /// A tensor that exists.
@@ -36,13 +40,13 @@ pub(crate) enum Target {
 /// ```
 #[track_caller]
 pub fn check(expr: &Expr) -> Result<()> {
-    if scope::is_on() { look(slice::from_ref(expr), Target::New) } else { Ok(()) }
+    if scope::is_on() { look(slice::from_ref(expr), ResultMemory::New) } else { Ok(()) }
 }
 
 /// Looks at every broadcast of expressions that are evaluated together, operands first.
 #[cold]
 #[track_caller]
-pub(crate) fn look(roots: &[Expr], target: Target) -> Result<()> {
+pub(crate) fn look(roots: &[Expr], target: ResultMemory) -> Result<()> {
     // An expression without a value says why when it is evaluated.
     if roots.iter().any(|root| root.meta().is_err()) {
         return Ok(());
@@ -54,7 +58,7 @@ pub(crate) fn look(roots: &[Expr], target: Target) -> Result<()> {
 
 struct Walk<'a> {
     roots: &'a [Expr],
-    target: Target,
+    target: ResultMemory,
     evaluator: Caller,
     /// The shapes of the arrays that the plan holds; `None` where there is no plan.
     held: OnceCell<Option<HashSet<Shape>>>,
@@ -90,12 +94,12 @@ impl Walk<'_> {
     /// Whether an array of the broadcast's shape will be allocated: as the result, or by a pass of the plan.
     fn is_stored(&self, expr: &Expr, shape: &Shape) -> bool {
         if self.roots.iter().any(|root| root.id() == expr.id()) {
-            return self.target == Target::New;
+            return self.target == ResultMemory::New;
         }
         let held = || {
             let plan = Plan::of(self.roots).ok()?;
             let held = plan.passes.buffers.iter().enumerate();
-            let is_target = |index: usize| self.target == Target::Existing && index == plan.result();
+            let is_target = |index: usize| self.target == ResultMemory::Existing && index == plan.result();
             Some(
                 held.filter(|(index, _)| !is_target(*index))
                     .map(|(_, buffer)| buffer.shape.clone())

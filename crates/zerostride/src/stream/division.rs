@@ -20,7 +20,7 @@ use crate::{Result, Tensor};
 
 /// A value that is computed in pieces.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct PiecewiseValue {
     /// The node of the expression.
     pub(super) node: Expr,
     /// The expression that is cut: the node itself, or the elements that it reduces, the reduced dimensions
@@ -38,7 +38,7 @@ pub(super) struct Target {
     /// The inputs that pieces read, and the values that all pieces need.
     pub(super) inputs: Vec<Arc<dyn Input>>,
     pub(super) wholes: Vec<Whole>,
-    held: Held,
+    held: Needed,
 }
 
 /// A value that all rows need.
@@ -51,7 +51,7 @@ pub(super) struct Whole {
 
 /// The bytes that must be in memory before a value can be computed, and the rounds of passes until they are.
 #[derive(Clone, Copy, Debug, Default)]
-struct Held {
+struct Needed {
     bytes: u64,
     round: usize,
 }
@@ -59,8 +59,8 @@ struct Held {
 /// All targets of some expressions in an order in which they can be computed; an expression may be one.
 pub(super) struct Division {
     /// Targets that share a pass.
-    pub(super) passes: Vec<Vec<Arc<Target>>>,
-    targets: HashMap<usize, Option<Arc<Target>>>,
+    pub(super) passes: Vec<Vec<Arc<PiecewiseValue>>>,
+    targets: HashMap<usize, Option<Arc<PiecewiseValue>>>,
     /// The expressions that are no targets, by their numbers: they are computed when all passes are done.
     pub(super) in_memory: Vec<usize>,
 }
@@ -93,9 +93,9 @@ impl Division {
         }
         let results = roots.iter().zip(held).enumerate().map(|(number, (root, &held))| {
             let target = division.result(root, held)?;
-            Some(Arc::new(Target { result: Some(number), ..target }))
+            Some(Arc::new(PiecewiseValue { result: Some(number), ..target }))
         });
-        let results: Vec<Option<Arc<Target>>> = results.collect();
+        let results: Vec<Option<Arc<PiecewiseValue>>> = results.collect();
         let wanted = roots.iter().zip(&results).flat_map(|(root, target)| match target {
             Some(target) => target.wholes.iter().map(|whole| &whole.expr).collect(),
             None => vec![root],
@@ -109,7 +109,7 @@ impl Division {
 
     /// The way in which an expression gets its value in pieces, if there is one that holds no more than its
     /// evaluation in memory.
-    fn result(&mut self, root: &Expr, held: bool) -> Option<Target> {
+    fn result(&mut self, root: &Expr, held: bool) -> Option<PiecewiseValue> {
         let in_memory_bytes = self.hold(root).bytes.saturating_add(bytes(root));
         let divided = root.node().lazy || !held;
         let target = leading(shape(root)).filter(|_| divided).and_then(|dim| self.part(root, dim))?;
@@ -122,7 +122,7 @@ impl Division {
     }
 
     /// The targets below nodes that are wanted whole, each once.
-    fn collect<'e>(&'e self, wholes: impl IntoIterator<Item = &'e Expr>) -> Vec<Arc<Target>> {
+    fn collect<'e>(&'e self, wholes: impl IntoIterator<Item = &'e Expr>) -> Vec<Arc<PiecewiseValue>> {
         let (mut found, mut seen) = (Vec::new(), HashSet::new());
         let mut left: Vec<&Expr> = wholes.into_iter().collect();
         left.reverse();
@@ -155,9 +155,9 @@ impl Division {
     }
 
     /// Targets of one round that read the same rows share a pass.
-    fn group(&mut self, mut found: Vec<Arc<Target>>) {
+    fn group(&mut self, mut found: Vec<Arc<PiecewiseValue>>) {
         found.sort_by_key(|target| target.held.round);
-        let together = |one: &Target, other: &Target| {
+        let together = |one: &PiecewiseValue, other: &PiecewiseValue| {
             let shared = |input: &Arc<dyn Input>| other.inputs.iter().any(|known| Arc::ptr_eq(known, input));
             let read_alike = match one.inputs.is_empty() {
                 true => other.inputs.is_empty(),
@@ -184,8 +184,8 @@ impl Division {
     }
 
     /// The bytes held so that a value can be computed in memory, without the value itself.
-    fn hold(&mut self, expr: &Expr) -> Held {
-        let (mut held, mut seen, mut left) = (Held::default(), HashSet::new(), vec![expr]);
+    fn hold(&mut self, expr: &Expr) -> Needed {
+        let (mut held, mut seen, mut left) = (Needed::default(), HashSet::new(), vec![expr]);
         while let Some(expr) = left.pop() {
             if !expr.node().lazy || !seen.insert(expr.id()) {
                 continue;
@@ -206,7 +206,7 @@ impl Division {
 
     /// The way in which a node over inputs gets its value in pieces, if it is a reduction and there is one
     /// that holds no more than what it reduces.
-    fn target(&mut self, node: &Expr) -> Option<Arc<Target>> {
+    fn target(&mut self, node: &Expr) -> Option<Arc<PiecewiseValue>> {
         if let Some(known) = self.targets.get(&node.id()) {
             return known.clone();
         }
@@ -225,7 +225,10 @@ impl Division {
             // Pieces are whole leaves of the tree.
             let row = reduced / sizes[dims[dim]].max(1);
             let target = self.piecewise(node, body, dim, true)?;
-            Some(Target { quantum: lcm(target.quantum, LEAF_ELEMENTS / gcd(LEAF_ELEMENTS, row))?, ..target })
+            Some(PiecewiseValue {
+                quantum: lcm(target.quantum, LEAF_ELEMENTS / gcd(LEAF_ELEMENTS, row))?,
+                ..target
+            })
         });
         // Few elements, as those of another target, are reduced in memory.
         let in_memory = self.hold(operand).bytes;
@@ -236,18 +239,18 @@ impl Division {
     }
 
     /// A value of which each piece is a part.
-    fn part(&mut self, node: &Expr, dim: usize) -> Option<Target> {
+    fn part(&mut self, node: &Expr, dim: usize) -> Option<PiecewiseValue> {
         self.piecewise(node, node.clone(), dim, false)
     }
 
-    fn piecewise(&mut self, node: &Expr, body: Expr, dim: usize, folds: bool) -> Option<Target> {
+    fn piecewise(&mut self, node: &Expr, body: Expr, dim: usize, folds: bool) -> Option<PiecewiseValue> {
         let rows = shape(&body)[dim];
         if shape(&body).numel() == 0 {
             return None;
         }
         let mut observed = Observed::default();
         let (_, quantum) = cut([(&body, dim)], 0..rows, &mut observed);
-        let mut held = Held::default();
+        let mut held = Needed::default();
         for Whole { expr, .. } in &observed.wholes {
             let below = self.hold(expr);
             let own = if matches!(expr.node().kind, Kind::Input(_)) || self.is_target(expr) {
@@ -266,12 +269,12 @@ impl Division {
         }
         let wholes = observed.wholes;
         let node = node.clone();
-        Some(Target { node, body, dim, rows, quantum, folds, result: None, inputs, wholes, held })
+        Some(PiecewiseValue { node, body, dim, rows, quantum, folds, result: None, inputs, wholes, held })
     }
 }
 
 /// The expressions of targets that are cut, each with its dimension of rows.
-pub(super) fn bodies(targets: &[Arc<Target>]) -> impl Iterator<Item = (&Expr, usize)> {
+pub(super) fn bodies(targets: &[Arc<PiecewiseValue>]) -> impl Iterator<Item = (&Expr, usize)> {
     targets.iter().map(|target| (&target.body, target.dim))
 }
 

@@ -3,7 +3,7 @@
 use zerostride_ops::DType;
 use zerostride_shape::{ErrorClass, Layout, Shape, checked_bytes};
 
-use super::Output;
+use super::output::Output;
 use crate::memory::Fresh;
 use crate::{Error, Result, Tensor};
 

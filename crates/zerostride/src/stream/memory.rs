@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use crate::memory::share_heap;
 
 /// Bytes assumed where the system does not tell.
-const UNKNOWN: u64 = 1 << 30;
+const ASSUMED_BYTES: u64 = 1 << 30;
 
 /// The bytes that an evaluation may take by default: half of what the machine, the control groups that the
 /// process lives in and its own limit (RLIMIT_AS) leave.
 pub fn available() -> u64 {
-    System::here().available().unwrap_or(2 * UNKNOWN) / 2
+    System::here().available().unwrap_or(2 * ASSUMED_BYTES) / 2
 }
 
 /// Saves address space for arrays where the process has a limit on it (RLIMIT_AS): otherwise the C library

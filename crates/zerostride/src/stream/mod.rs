@@ -26,68 +26,19 @@ mod cut;
 mod division;
 mod in_memory;
 mod memory;
+mod output;
 mod passes;
 mod run;
 
-use std::ops::ControlFlow;
 use std::slice;
 
-use zerostride_ops::DType;
-
 pub use in_memory::InMemory;
+pub use output::{Output, Progress, Watch};
 pub use passes::Passes;
 
 pub use crate::expr::Input;
 use crate::{Expr, Result, Tensor, policy};
 pub use memory::{available as available_memory, save_addresses};
-
-/// Where a result goes, in row-major order, in this machine's byte order. `io::Sink` is one, of a file.
-pub trait Output: Send {
-    /// Learns what will come.
-    ///
-    /// # Errors
-    /// There is no place for it.
-    fn begin(&mut self, dtype: DType, shape: &[usize]) -> Result<()>;
-
-    /// Takes the next elements: whole rows.
-    ///
-    /// # Errors
-    /// The elements cannot be stored.
-    fn write(&mut self, elements: &[u8]) -> Result<()>;
-
-    /// Learns that everything has come. Without this call there must be no result.
-    ///
-    /// # Errors
-    /// The whole cannot be stored.
-    fn finish(&mut self) -> Result<()>;
-
-    /// Whether the result stays in memory and is part of what a limit allows.
-    fn is_in_memory(&self) -> bool {
-        false
-    }
-}
-
-/// How far an evaluation in pieces has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Progress {
-    /// Bytes read so far.
-    pub read: u64,
-    /// Bytes that will have been read at the end.
-    pub to_read: u64,
-    /// Bytes of all results computed so far.
-    pub written: u64,
-    /// Bytes of all results.
-    pub to_write: u64,
-    /// The pass under way, counted from 1.
-    pub pass: usize,
-    /// All passes.
-    pub passes: usize,
-}
-
-/// A function that is told after every piece; with `Break` the evaluation ends in
-/// [`Error::Interrupted`](crate::Error).
-pub type Watch<'a> = &'a mut (dyn FnMut(Progress) -> ControlFlow<()> + 'a);
 
 /// How to evaluate in pieces.
 ///
@@ -173,7 +124,7 @@ pub fn eval_all_to(exprs: &[Expr], outputs: &mut [&mut dyn Output], options: Opt
 
 #[track_caller]
 fn judge(exprs: &[Expr]) -> Result<()> {
-    if policy::is_on() { policy::look(exprs, policy::Target::New) } else { Ok(()) }
+    if policy::is_on() { policy::look(exprs, policy::ResultMemory::New) } else { Ok(()) }
 }
 
 /// The run of what was printed.

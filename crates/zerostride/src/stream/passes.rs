@@ -10,7 +10,7 @@ use zerostride_ops::DType;
 use zerostride_shape::{ErrorClass, Shape};
 
 use super::cut::{cut, lcm, shape};
-use super::division::{Division, Observed, Target, Whole, bodies, bytes, rounds};
+use super::division::{Division, Observed, PiecewiseValue, Whole, bodies, bytes, rounds};
 use super::memory;
 use crate::expr::{Expr, Input, Kind, operands_first};
 use crate::plan::Plan;
@@ -59,7 +59,7 @@ pub struct Passes {
 
 /// One pass over some inputs.
 pub(super) struct Pass {
-    pub(super) targets: Vec<Arc<Target>>,
+    pub(super) targets: Vec<Arc<PiecewiseValue>>,
     /// Rows of the inputs, and of a piece.
     pub(super) rows: usize,
     pub(super) piece: usize,
@@ -128,7 +128,7 @@ impl Passes {
             return Err(Error::Memory { needed, limit, reason });
         }
         for targets in std::mem::take(&mut passes.division.passes) {
-            let fit = |targets: &[Arc<Target>]| size(targets, held_bytes, limit, rows);
+            let fit = |targets: &[Arc<PiecewiseValue>]| size(targets, held_bytes, limit, rows);
             // Targets that do not fit together may fit one by one.
             let sized = match fit(&targets) {
                 Err(Error::Memory { .. }) if targets.len() > 1 => {
@@ -326,7 +326,12 @@ fn fits(roots: &[Expr], limit: u64) -> Result<bool> {
 
 /// The pieces of a pass, with the bytes that they take at once and those that the pass reads: the largest
 /// that fit, or of about `wanted` rows. Other values hold `held` bytes of the limit.
-fn size(targets: &[Arc<Target>], held: u64, limit: u64, wanted: Option<usize>) -> Result<(Pass, u64, u64)> {
+fn size(
+    targets: &[Arc<PiecewiseValue>],
+    held: u64,
+    limit: u64,
+    wanted: Option<usize>,
+) -> Result<(Pass, u64, u64)> {
     let left = limit - held;
     let rows = targets[0].rows;
     let inputs: Vec<Arc<dyn Input>> = distinct(targets).into_iter().cloned().collect();
@@ -394,7 +399,7 @@ fn blame_rows(least: usize, inputs: &[Arc<dyn Input>]) -> String {
 }
 
 /// The arrays that some targets read.
-fn distinct(targets: &[Arc<Target>]) -> Vec<&Arc<dyn Input>> {
+fn distinct(targets: &[Arc<PiecewiseValue>]) -> Vec<&Arc<dyn Input>> {
     let mut inputs: Vec<&Arc<dyn Input>> = Vec::new();
     for input in targets.iter().flat_map(|target| &target.inputs) {
         if !inputs.iter().any(|known| Arc::ptr_eq(known, input)) {
@@ -405,7 +410,7 @@ fn distinct(targets: &[Arc<Target>]) -> Vec<&Arc<dyn Input>> {
 }
 
 /// The bytes of the accumulators of a fold: one for each result and level of its tree.
-fn fold_bytes(target: &Target) -> u64 {
+fn fold_bytes(target: &PiecewiseValue) -> u64 {
     const ACCUMULATOR_BYTES: u64 = 24;
     let columns = shape(&target.node).numel() as u64;
     let levels = u64::from(usize::BITS - target.rows.leading_zeros()) + 2;
@@ -420,16 +425,16 @@ fn row_bytes(input: &Arc<dyn Input>, rows: usize) -> u64 {
 }
 
 /// The first piece of that many rows of each target, and the inputs and values of these pieces.
-fn observe(targets: &[Arc<Target>], piece: usize) -> (Vec<Expr>, Observed) {
+fn observe(targets: &[Arc<PiecewiseValue>], piece: usize) -> (Vec<Expr>, Observed) {
     let mut observed = Observed::default();
     let (parts, _) = cut(bodies(targets), 0..piece, &mut observed);
     (parts, observed)
 }
 
 /// Bytes that pieces of that many rows take at once.
-fn estimate(targets: &[Arc<Target>], piece: usize) -> Result<u64> {
+fn estimate(targets: &[Arc<PiecewiseValue>], piece: usize) -> Result<u64> {
     let (parts, observed) = observe(targets, piece);
-    let copies = |target: &Target| if target.folds { 1 } else { RESULT_PIECES };
+    let copies = |target: &PiecewiseValue| if target.folds { 1 } else { RESULT_PIECES };
     let results = parts.iter().zip(targets).map(|(part, target)| bytes(part).saturating_mul(copies(target)));
     let results = results.fold(0, u64::saturating_add);
     let read = read_bytes(observed).saturating_mul(READERS as u64 + 1);

@@ -11,9 +11,10 @@ use std::thread::{self, ScopedJoinHandle};
 use zerostride_shape::Shape;
 
 use super::cut::{Supply, cut, shape};
-use super::division::{Observed, Target, bodies, part_of};
+use super::division::{Observed, PiecewiseValue, bodies, part_of};
+use super::in_memory::InMemory;
+use super::output::{Output, Progress, Watch};
 use super::passes::{IN_FLIGHT_BYTES, Pass, Passes, READERS};
-use super::{InMemory, Output, Progress, Watch};
 use crate::exec::Folding;
 use crate::expr::{Expr, Input, Kind, leading, replace};
 use crate::plan::Plan;
@@ -114,12 +115,12 @@ impl Run<'_> {
         let mut takers = pass.targets.iter().map(Taker::new).collect::<Result<Vec<_>>>()?;
         let done = thread::scope(|scope| {
             // Each reader has a channel of its own, so that pieces arrive in order however long one takes.
-            let mut pieces: Vec<(Receiver<Result<Rows>>, _)> = (0..readers)
+            let mut pieces: Vec<(Receiver<Result<PieceRows>>, _)> = (0..readers)
                 .map(|reader| {
                     let (sender, receiver) = sync_channel(0);
                     let read_ahead = move || {
                         for index in (reader..pass.pieces()).step_by(readers) {
-                            let rows = Rows::read(&pass.targets, range(index));
+                            let rows = PieceRows::read(&pass.targets, range(index));
                             // An error is the last piece; a receiver that is gone needs no more.
                             if sender.send(rows).is_err() {
                                 break;
@@ -185,7 +186,7 @@ fn outcome(thread: Option<ScopedJoinHandle<'_, Result<()>>>) -> Result<()> {
 }
 
 /// The next piece of a reader, if it sends one more; the wait can be interrupted.
-fn receive(pieces: &Receiver<Result<Rows>>) -> Option<Result<Rows>> {
+fn receive(pieces: &Receiver<Result<PieceRows>>) -> Option<Result<PieceRows>> {
     loop {
         match pieces.recv_timeout(interrupt::PERIOD) {
             Ok(rows) => return Some(rows),
@@ -221,7 +222,7 @@ enum Taker {
 }
 
 impl Taker {
-    fn new(target: &Arc<Target>) -> Result<Taker> {
+    fn new(target: &Arc<PiecewiseValue>) -> Result<Taker> {
         let node = &target.node;
         if let Some(number) = target.result {
             return Ok(Taker::Write(number));
@@ -245,7 +246,7 @@ impl Taker {
         }
     }
 
-    fn finish(self, target: &Target) -> Result<Option<Tensor>> {
+    fn finish(self, target: &PiecewiseValue) -> Result<Option<Tensor>> {
         let meta = target.node.meta()?;
         match self {
             Taker::Fold(folding) => {
@@ -262,13 +263,13 @@ impl Taker {
 }
 
 /// The rows of each input that one piece reads, each row once.
-struct Rows(HashMap<usize, Vec<(Range<usize>, Tensor)>>);
+struct PieceRows(HashMap<usize, Vec<(Range<usize>, Tensor)>>);
 
-impl Rows {
-    fn read(targets: &[Arc<Target>], range: Range<usize>) -> Result<Rows> {
+impl PieceRows {
+    fn read(targets: &[Arc<PiecewiseValue>], range: Range<usize>) -> Result<PieceRows> {
         let mut wanted = Observed::default();
         cut(bodies(targets), range, &mut wanted);
-        let mut found = Rows(HashMap::new());
+        let mut found = PieceRows(HashMap::new());
         for (input, rows) in wanted.joined() {
             let tensor = read(&input, rows.clone())?;
             found.0.entry(Arc::as_ptr(&input).addr()).or_default().push((rows, tensor));
@@ -321,7 +322,7 @@ fn read(input: &Arc<dyn Input>, rows: Range<usize>) -> Result<Tensor> {
 
 /// The values of a piece.
 struct Supplied<'a> {
-    rows: &'a Rows,
+    rows: &'a PieceRows,
     known: &'a HashMap<usize, Tensor>,
 }
 

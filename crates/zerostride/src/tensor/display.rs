@@ -25,7 +25,7 @@ const PREFIX: &str = "tensor(";
 
 /// An element as it is printed: every dtype's values fit without rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum PrintedElement {
     Bool(bool),
     Signed(i64),
     Unsigned(u64),
@@ -35,9 +35,9 @@ pub(crate) enum Value {
 
 macro_rules! from_element {
     ($($from:ty => $variant:ident;)*) => {
-        $(impl From<$from> for Value {
-            fn from(value: $from) -> Value {
-                Value::$variant(value.into())
+        $(impl From<$from> for PrintedElement {
+            fn from(value: $from) -> PrintedElement {
+                PrintedElement::$variant(value.into())
             }
         })*
     };
@@ -51,9 +51,9 @@ from_element! {
     Complex64 => Complex;
 }
 
-impl From<Complex32> for Value {
-    fn from(value: Complex32) -> Value {
-        Value::Complex(Complex64::new(value.re.into(), value.im.into()))
+impl From<Complex32> for PrintedElement {
+    fn from(value: Complex32) -> PrintedElement {
+        PrintedElement::Complex(Complex64::new(value.re.into(), value.im.into()))
     }
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn format(
     device: Device,
     dtype: DType,
     shape: &[usize],
-    read: &mut dyn FnMut(&[usize]) -> Value,
+    read: &mut dyn FnMut(&[usize]) -> PrintedElement,
 ) -> String {
     let numel = shape.iter().fold(1usize, |numel, &size| numel.saturating_mul(size));
     let summarise = numel > THRESHOLD;
@@ -121,8 +121,8 @@ fn gather(
     rest: &[usize],
     summarise: bool,
     index: &mut Vec<usize>,
-    read: &mut dyn FnMut(&[usize]) -> Value,
-    values: &mut Vec<Value>,
+    read: &mut dyn FnMut(&[usize]) -> PrintedElement,
+    values: &mut Vec<PrintedElement>,
 ) {
     let Some((&size, rest)) = rest.split_first() else {
         values.push(read(index));
@@ -141,13 +141,13 @@ struct Cells {
     width: usize,
 }
 
-fn cells(values: &[Value]) -> Cells {
+fn cells(values: &[PrintedElement]) -> Cells {
     match values {
-        [Value::Complex(_), ..] => {
+        [PrintedElement::Complex(_), ..] => {
             let parts = |part: fn(Complex64) -> f64| -> Vec<f64> {
                 values
                     .iter()
-                    .map(|value| if let Value::Complex(z) = value { part(*z) } else { 0.0 })
+                    .map(|value| if let PrintedElement::Complex(z) = value { part(*z) } else { 0.0 })
                     .collect()
             };
             let (re, im) = (parts(|z| z.re), parts(|z| z.im));
@@ -160,10 +160,10 @@ fn cells(values: &[Value]) -> Cells {
             };
             Cells { texts: re.iter().zip(&im).map(text).collect(), width: real.width + imag.width + 1 }
         }
-        [Value::Float(_), ..] => {
+        [PrintedElement::Float(_), ..] => {
             let floats: Vec<f64> = values
                 .iter()
-                .map(|value| if let Value::Float(value) = value { *value } else { 0.0 })
+                .map(|value| if let PrintedElement::Float(value) = value { *value } else { 0.0 })
                 .collect();
             let format = FloatFormat::of(&floats);
             Cells { texts: floats.iter().map(|&value| format.cell(value)).collect(), width: format.width }
@@ -177,14 +177,14 @@ fn cells(values: &[Value]) -> Cells {
 }
 
 /// An element of a dtype that is neither float nor complex.
-fn whole(value: &Value) -> String {
+fn whole(value: &PrintedElement) -> String {
     match *value {
-        Value::Bool(true) => "True".to_owned(),
-        Value::Bool(false) => "False".to_owned(),
-        Value::Signed(value) => value.to_string(),
-        Value::Unsigned(value) => value.to_string(),
-        Value::Float(value) => value.to_string(),
-        Value::Complex(value) => value.to_string(),
+        PrintedElement::Bool(true) => "True".to_owned(),
+        PrintedElement::Bool(false) => "False".to_owned(),
+        PrintedElement::Signed(value) => value.to_string(),
+        PrintedElement::Unsigned(value) => value.to_string(),
+        PrintedElement::Float(value) => value.to_string(),
+        PrintedElement::Complex(value) => value.to_string(),
     }
 }
 
@@ -326,7 +326,7 @@ impl fmt::Display for Tuple<'_> {
 mod tests {
     use super::*;
 
-    fn format(dtype: DType, shape: &[usize], read: &mut dyn FnMut(&[usize]) -> Value) -> String {
+    fn format(dtype: DType, shape: &[usize], read: &mut dyn FnMut(&[usize]) -> PrintedElement) -> String {
         super::format(Device::Cpu, dtype, shape, read)
     }
 
@@ -341,12 +341,12 @@ mod tests {
         let mut next = 0;
         format(DType::I64, shape, &mut |_| {
             next += 1;
-            Value::Signed(next - 1)
+            PrintedElement::Signed(next - 1)
         })
     }
 
     fn floats(values: &[f64]) -> String {
-        format(DType::F32, &[values.len()], &mut |index| Value::Float(values[index[0]]))
+        format(DType::F32, &[values.len()], &mut |index| PrintedElement::Float(values[index[0]]))
     }
 
     #[test]
@@ -376,7 +376,7 @@ mod tests {
     #[test]
     fn complex_numbers_carry_a_sign_between_their_parts() {
         let values = [Complex64::new(1.0, -2.0), Complex64::new(0.5, f64::NAN)];
-        let text = format(DType::C128, &[2], &mut |index| Value::Complex(values[index[0]]));
+        let text = format(DType::C128, &[2], &mut |index| PrintedElement::Complex(values[index[0]]));
         assert_eq!(text, "tensor([1.0000-2.j, 0.5000+nanj], dtype=torch.complex128)");
     }
 
@@ -395,7 +395,7 @@ mod tests {
         let mut reads = 0;
         let text = format(DType::U64, &[1 << 40, 1 << 20], &mut |_| {
             reads += 1;
-            Value::Unsigned(u64::MAX)
+            PrintedElement::Unsigned(u64::MAX)
         });
         assert_eq!(reads, 36);
         assert!(text.starts_with(

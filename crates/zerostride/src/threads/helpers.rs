@@ -26,7 +26,7 @@ const LINGER: Duration = Duration::from_micros(200);
 const SHIFT: Duration = Duration::from_millis(10);
 
 /// Checks of a seat, a pause instruction apart, before the thread yields: some microseconds.
-const LOOKS: usize = 128;
+const SEAT_LOOKS: usize = 128;
 
 /// Yields to other threads for each yield to the pool's own work.
 const TURNS: usize = 4;
@@ -60,14 +60,15 @@ struct Seat {
 }
 
 /// No processor.
-const UNKNOWN: usize = usize::MAX;
+const NO_PROCESSOR: usize = usize::MAX;
 
 impl Default for Helpers {
     fn default() -> Helpers {
-        let seats = std::array::from_fn(|_| Seat { crew: AtomicPtr::default(), processor: UNKNOWN.into() });
+        let seats =
+            std::array::from_fn(|_| Seat { crew: AtomicPtr::default(), processor: NO_PROCESSOR.into() });
         let [taken, waiting] = [AtomicU64::new(0), AtomicU64::new(0)];
         let patience = (*PATIENCE.start()).into();
-        Helpers { seats, taken, waiting, lonely: 0.into(), patience, caller: UNKNOWN.into() }
+        Helpers { seats, taken, waiting, lonely: 0.into(), patience, caller: NO_PROCESSOR.into() }
     }
 }
 
@@ -180,7 +181,7 @@ impl Helpers {
             self.settle(seat);
         }
         loop {
-            while let Some(crew) = self.wait(seat, if leaves { 1 } else { TURNS * LOOKS }) {
+            while let Some(crew) = self.wait(seat, if leaves { 1 } else { TURNS * SEAT_LOOKS }) {
                 // SAFETY: it was in the seat, so that its caller waits until this thread has left it (`ask`).
                 unsafe { Crew::help(crew, seat) };
                 (patience, asked) = (*PATIENCE.start(), Instant::now());
@@ -221,7 +222,7 @@ impl Helpers {
         if others().any(|other| other == own) {
             processor::leave(others());
         }
-        self.seats[seat].processor.store(processor::current().unwrap_or(UNKNOWN), Ordering::Relaxed);
+        self.seats[seat].processor.store(processor::current().unwrap_or(NO_PROCESSOR), Ordering::Relaxed);
     }
 
     /// One of the first free seats: the fewer seats are in use, the more often the same threads get the same
@@ -248,7 +249,7 @@ impl Helpers {
                         return Some(crew);
                     }
                 }
-                if look % LOOKS == 0 { thread::yield_now() } else { hint::spin_loop() }
+                if look % SEAT_LOOKS == 0 { thread::yield_now() } else { hint::spin_loop() }
             }
             // A caller that has cleared the bit is about to store its crew in the seat, unless it takes it
             // back.
@@ -274,7 +275,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::sync::mpsc;
 
-    use super::super::crew;
+    use super::super::parts;
     use super::*;
 
     #[test]
@@ -285,7 +286,7 @@ mod tests {
         pool.install(|| {
             let helpers = Helpers::of_this_thread();
             for _ in 0..1000 {
-                let Ok(()) = crew::for_each(0..4, || (), |(), _| Ok::<_, Infallible>(()));
+                let Ok(()) = parts::for_each(0..4, || (), |(), _| Ok::<_, Infallible>(()));
             }
             assert!(helpers.taken.load(Ordering::Relaxed).count_ones() <= 2);
         });
@@ -304,7 +305,7 @@ mod tests {
                 }
                 Ok::<_, Infallible>(())
             };
-            let Ok(()) = crew::for_each(0..8, || (), part);
+            let Ok(()) = parts::for_each(0..8, || (), part);
         };
         pool.scope(|scope| {
             let (waits, has_begun) = (rayon::current_thread_index(), AtomicBool::new(false));

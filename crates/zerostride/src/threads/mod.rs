@@ -1,11 +1,13 @@
-//! Owns threads: how many work on one evaluation, how they divide it (`crew.rs`) and stay awake for the next
+//! Owns threads: how many work on one evaluation, how they divide it (`parts.rs`) and stay awake for the next
 //! one (`helpers.rs`), and when another library's threads work instead (`team.rs`). It does not know the
 //! work.
 
 #[allow(unsafe_code)]
-pub(crate) mod crew;
+mod crew;
 #[allow(unsafe_code)]
 mod helpers;
+#[allow(unsafe_code)]
+pub(crate) mod parts;
 #[allow(unsafe_code)]
 mod processor;
 mod team;
@@ -21,7 +23,7 @@ use zerostride_shape::ErrorClass;
 use crate::fork::{self, Guarded, Lock, OnceLock};
 use crate::{Error, Result};
 
-pub(crate) use crew::Effort;
+pub(crate) use parts::WorkSize;
 pub use team::{Team, on_team};
 
 /// The most that help the calling thread: as many as a word has bits.

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::crew::Work;
+use super::crew::CrewWork;
 use crate::fork::{self, lock};
 use crate::interrupt;
 
@@ -50,9 +50,9 @@ pub(super) fn of_this_thread() -> Option<Team> {
     TEAM.get().filter(|_| fork::process() == 0)
 }
 
-/// Runs `work` on a team. The caller waits for the team as it does for its helpers (`crew.rs`): threads of a
+/// Runs `work` on a team. The caller waits for the team as it does for its helpers (`parts.rs`): threads of a
 /// team run parts, and no foreign code.
-pub(super) fn together(team: Team, threads: usize, work: &Work<'_>) {
+pub(super) fn together(team: Team, threads: usize, work: &CrewWork<'_>) {
     let (caller, others, panic) = (fork::this_thread(), AtomicUsize::new(1), Mutex::new(None));
     let run = |number: usize| {
         let work = AssertUnwindSafe(|| match number {
@@ -82,7 +82,7 @@ mod tests {
     use std::convert::Infallible;
     use std::thread;
 
-    use super::super::crew;
+    use super::super::parts;
     use super::*;
 
     /// More threads than are asked for, none, and the caller alone.
@@ -112,7 +112,7 @@ mod tests {
                 *done += 1;
                 Ok::<_, Infallible>(())
             };
-            let Ok(()) = crew::for_each(done.iter_mut(), || (), part);
+            let Ok(()) = parts::for_each(done.iter_mut(), || (), part);
             assert_eq!(done, vec![1; 1000]);
         });
     }
@@ -121,12 +121,12 @@ mod tests {
     fn errors_and_panics_come_out() {
         in_teams(|| {
             let fails = |(): &mut (), index| if index < 7 { Ok(()) } else { Err(index) };
-            assert_eq!(crew::for_each(0..100, || (), fails), Err(7));
+            assert_eq!(parts::for_each(0..100, || (), fails), Err(7));
             let part = |(): &mut (), index| {
                 assert_ne!(index, 50, "on purpose");
                 Ok::<_, Infallible>(())
             };
-            assert!(catch_unwind(AssertUnwindSafe(|| crew::for_each(0..100, || (), part))).is_err());
+            assert!(catch_unwind(AssertUnwindSafe(|| parts::for_each(0..100, || (), part))).is_err());
         });
     }
 }

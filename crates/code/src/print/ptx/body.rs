@@ -5,25 +5,25 @@
 //! A rare way is a branch of each thread. Nothing in it is done by several threads together, and what a
 //! thread that leaves it out has in its registers is selected by nobody, so threads may part and meet again.
 
-use super::writer::{Kind, Label, Register, Writer, stored};
+use super::writer::{KernelWriter, Kind, Label, Register, stored};
 use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
 use crate::lower::{Has, lower};
 use crate::print::readers::read_elsewhere;
 
 /// A code that is written as often as a kernel has copies of it.
 #[derive(Debug)]
-pub(super) struct Body {
+pub(super) struct KernelBody {
     code: Code,
     /// Which values are read by other operations than `a · b + c`, where the sign of a NaN makes no
     /// difference.
     read_elsewhere: Vec<bool>,
 }
 
-impl Body {
-    pub(super) fn new(code: &Code) -> Body {
+impl KernelBody {
+    pub(super) fn new(code: &Code) -> KernelBody {
         let code = lower(code, Has { scaling: false, words: true, long_to_single: true });
         let read_elsewhere = read_elsewhere(&code, true);
-        Body { code, read_elsewhere }
+        KernelBody { code, read_elsewhere }
     }
 
     /// The type of each result: that of the code, or a byte.
@@ -32,7 +32,7 @@ impl Body {
     }
 
     /// Writes the code on registers of its inputs, and returns those of its results.
-    pub(super) fn write(&self, writer: &mut Writer, inputs: &[Register]) -> Vec<Register> {
+    pub(super) fn write(&self, writer: &mut KernelWriter, inputs: &[Register]) -> Vec<Register> {
         let mut writing = Writing { body: self, writer, inputs, values: Vec::new() };
         let mut ends: Vec<(usize, Label)> = Vec::new();
         for (place, instruction) in self.code.instructions.iter().enumerate() {
@@ -55,8 +55,8 @@ impl Body {
 }
 
 struct Writing<'a> {
-    body: &'a Body,
-    writer: &'a mut Writer,
+    body: &'a KernelBody,
+    writer: &'a mut KernelWriter,
     inputs: &'a [Register],
     /// The register of each value.
     values: Vec<Register>,

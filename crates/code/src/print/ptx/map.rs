@@ -1,11 +1,11 @@
 //! Owns the kernel of an element-wise loop: which elements are a thread's, and how it reads and writes them.
 //! It does not know what is computed (`body.rs`).
 
-use super::body::Body;
+use super::body::KernelBody;
 use super::operands::{
-    Argument, Operand, Sizes, Step, bytes, elements, load, push_operand, push_sizes, store,
+    Argument, OperandForm, RegisterOperand, Sizes, bytes, elements, load, push_operand, push_sizes, store,
 };
-use super::writer::{Kind, Register, Writer, stored};
+use super::writer::{KernelWriter, Kind, Register, stored};
 use super::{Kernel, MAX_ELEMENTS, THREADS};
 use crate::code::{Code, Type};
 use crate::print::Unprintable;
@@ -32,7 +32,7 @@ pub struct MapForm {
     /// How many dimensions it has.
     pub dims: usize,
     /// How each operand is read or written.
-    pub steps: Vec<Step>,
+    pub operands: Vec<OperandForm>,
     /// Whether a thread computes four elements, neighbours along the innermost dimension.
     pub is_wide: bool,
 }
@@ -60,17 +60,17 @@ impl MapLoop {
             return Err(Unprintable::Elements);
         }
         let dims = self.sizes.len();
-        let (inputs, results): (Vec<Step>, Vec<Step>) = {
-            let mut steps: Vec<Step> =
-                self.operands.iter().zip(&types).map(|(operand, &ty)| step(operand, ty)).collect();
-            let results = steps.split_off(code.inputs().len());
-            (steps, results)
+        let (inputs, results): (Vec<OperandForm>, Vec<OperandForm>) = {
+            let mut forms: Vec<OperandForm> =
+                self.operands.iter().zip(&types).map(|(operand, &ty)| operand_form(operand, ty)).collect();
+            let results = forms.split_off(code.inputs().len());
+            (forms, results)
         };
         let is_wide = self.sizes.last().is_some_and(|&size| size > 0 && size.is_multiple_of(AT_ONCE))
-            && results.iter().all(|&step| step == Step::Contiguous);
-        let steps = inputs.into_iter().chain(results);
-        let any = |step| if is_wide || step == Step::Number { step } else { Step::Strided };
-        Ok(MapForm { dims, steps: steps.map(any).collect(), is_wide })
+            && results.iter().all(|&form| form == OperandForm::Contiguous);
+        let forms = inputs.into_iter().chain(results);
+        let any = |form| if is_wide || form == OperandForm::Number { form } else { OperandForm::Strided };
+        Ok(MapForm { dims, operands: forms.map(any).collect(), is_wide })
     }
 
     /// The arguments of its kernel.
@@ -107,17 +107,17 @@ impl MapForm {
 }
 
 /// How an operand would be read in a loop of four elements a thread.
-fn step(operand: &Argument, ty: Type) -> Step {
-    let Argument::Elements { address, strides } = operand else { return Step::Number };
-    let Some((&inner, outer)) = strides.split_last() else { return Step::Strided };
+fn operand_form(operand: &Argument, ty: Type) -> OperandForm {
+    let Argument::Elements { address, strides } = operand else { return OperandForm::Number };
+    let Some((&inner, outer)) = strides.split_last() else { return OperandForm::Strided };
     let own = bytes(ty);
     let unit = u64::from((AT_ONCE * own).min(VECTOR_BYTES));
     let is_aligned =
         address.is_multiple_of(unit) && outer.iter().all(|stride| stride.unsigned_abs().is_multiple_of(unit));
     match inner {
-        0 => Step::Stretched,
-        _ if inner == i64::from(own) && is_aligned => Step::Contiguous,
-        _ => Step::Strided,
+        0 => OperandForm::Stretched,
+        _ if inner == i64::from(own) && is_aligned => OperandForm::Contiguous,
+        _ => OperandForm::Strided,
     }
 }
 
@@ -144,12 +144,12 @@ fn step(operand: &Argument, ty: Type) -> Step {
 /// If the form has not the operands of the code, or the kernel needs more arguments or shared memory than a
 /// GPU has for it.
 pub fn map(code: &Code, form: &MapForm) -> Result<Kernel, Unprintable> {
-    let body = Body::new(code);
+    let body = KernelBody::new(code);
     let (inputs, results) = (code.inputs(), body.result_types());
-    if form.steps.len() != inputs.len() + results.len() {
+    if form.operands.len() != inputs.len() + results.len() {
         return Err(Unprintable::Operands);
     }
-    let mut kernel = Writer::default();
+    let mut kernel = KernelWriter::default();
     let writer = &mut kernel;
     let end = writer.label();
     let block = writer.make(Kind::Word, "mov.u32", format_args!("%ctaid.x"));
@@ -162,8 +162,11 @@ pub fn map(code: &Code, form: &MapForm) -> Result<Kernel, Unprintable> {
     let sizes = Sizes::read(writer, form.dims);
     let indices = if form.dims == 0 { Vec::new() } else { sizes.indices(writer, number) };
     let types: Vec<Type> = inputs.iter().copied().chain(results).collect();
-    let places: Vec<Place> =
-        types.iter().zip(&form.steps).map(|(&ty, &step)| Place::read(writer, ty, step, &indices)).collect();
+    let places: Vec<ElementPlace> = types
+        .iter()
+        .zip(&form.operands)
+        .map(|(&ty, &form)| ElementPlace::read(writer, ty, form, &indices))
+        .collect();
     let (from, to) = places.split_at(inputs.len());
     let width = form.width();
     let elements: Vec<Vec<Register>> = from.iter().map(|place| place.load(writer, width)).collect();
@@ -183,36 +186,36 @@ pub fn map(code: &Code, form: &MapForm) -> Result<Kernel, Unprintable> {
 
 /// Where the elements of an operand are that a thread reads or writes.
 #[derive(Debug)]
-struct Place {
+struct ElementPlace {
     ty: Type,
-    step: Step,
-    first: Operand,
+    form: OperandForm,
+    first: RegisterOperand,
     /// Bytes from the first element that a thread reads to the first that its neighbour reads.
     stride: Option<Register>,
 }
 
-impl Place {
-    fn read(writer: &mut Writer, ty: Type, step: Step, indices: &[Register]) -> Place {
-        let operand = Operand::read(writer, ty, step == Step::Number, indices.len());
+impl ElementPlace {
+    fn read(writer: &mut KernelWriter, ty: Type, form: OperandForm, indices: &[Register]) -> ElementPlace {
+        let operand = RegisterOperand::read(writer, ty, form == OperandForm::Number, indices.len());
         let stride = match &operand {
-            Operand::Elements { strides, .. } => strides.last().copied(),
-            Operand::Number(_) => None,
+            RegisterOperand::Elements { strides, .. } => strides.last().copied(),
+            RegisterOperand::Number(_) => None,
         };
-        Place { ty, step, first: operand.at(writer, indices), stride }
+        ElementPlace { ty, form, first: operand.at(writer, indices), stride }
     }
 
     fn address(&self) -> Option<Register> {
         match self.first {
-            Operand::Elements { address, .. } => Some(address),
-            Operand::Number(_) => None,
+            RegisterOperand::Elements { address, .. } => Some(address),
+            RegisterOperand::Number(_) => None,
         }
     }
 
     /// So many elements.
-    fn load(&self, writer: &mut Writer, count: u32) -> Vec<Register> {
-        match (self.step, self.address(), self.stride) {
-            (Step::Contiguous, Some(address), _) => self.load_vectors(writer, address),
-            (Step::Strided, Some(first), Some(stride)) if count > 1 => {
+    fn load(&self, writer: &mut KernelWriter, count: u32) -> Vec<Register> {
+        match (self.form, self.address(), self.stride) {
+            (OperandForm::Contiguous, Some(address), _) => self.load_vectors(writer, address),
+            (OperandForm::Strided, Some(first), Some(stride)) if count > 1 => {
                 let step = writer.make(Kind::Long, "shr.s64", format_args!("{stride}, {}", AT_ONCE.ilog2()));
                 let mut address = first;
                 let mut elements = vec![load(writer, self.ty, address, 0)];
@@ -226,7 +229,7 @@ impl Place {
         }
     }
 
-    fn load_vectors(&self, writer: &mut Writer, address: Register) -> Vec<Register> {
+    fn load_vectors(&self, writer: &mut KernelWriter, address: Register) -> Vec<Register> {
         let own = bytes(self.ty);
         let length = AT_ONCE.min(VECTOR_BYTES / own);
         let mut elements = Vec::new();
@@ -239,7 +242,7 @@ impl Place {
         elements
     }
 
-    fn store(&self, writer: &mut Writer, elements: &[Register]) {
+    fn store(&self, writer: &mut KernelWriter, elements: &[Register]) {
         let Some(address) = self.address() else { return };
         if let &[element] = elements {
             return store(writer, self.ty, address, element);

@@ -23,8 +23,8 @@ mod reduce;
 mod writer;
 
 pub use map::{MapForm, MapLoop, map};
-pub use operands::{Argument, Step};
-pub use reduce::{LeavesForm, LeavesLoop, LevelLoop, Reduction, leaves, level};
+pub use operands::{Argument, OperandForm};
+pub use reduce::{LeavesForm, LeavesLoop, LevelLoop, ReductionCodes, leaves, level};
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;

@@ -1,7 +1,7 @@
 //! Owns how a thread finds its elements: indices from its number, addresses from indices, and the arguments
 //! that both read. It does not know what is computed of them.
 
-use super::writer::{Kind, Register, Writer, stored};
+use super::writer::{KernelWriter, Kind, Register, stored};
 use crate::code::Type;
 
 /// Where an operand is.
@@ -20,7 +20,7 @@ pub enum Argument {
 
 /// How an operand is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Step {
+pub enum OperandForm {
     /// It is a number.
     Number,
     /// Its elements along the innermost dimension have any distance.
@@ -71,14 +71,14 @@ pub(super) struct Divisor {
 }
 
 impl Divisor {
-    pub(super) fn read(writer: &mut Writer) -> Divisor {
+    pub(super) fn read(writer: &mut KernelWriter) -> Divisor {
         let multiplier = writer.argument(Type::W32);
         let shift = writer.upper_argument();
         Divisor { multiplier, shift, divisor: writer.argument(Type::W32) }
     }
 
     /// Quotient and remainder of a number below 2^31.
-    pub(super) fn divide(self, writer: &mut Writer, number: Register) -> (Register, Register) {
+    pub(super) fn divide(self, writer: &mut KernelWriter, number: Register) -> (Register, Register) {
         let Divisor { multiplier, shift, divisor } = self;
         let high = writer.make(Kind::Word, "mul.hi.u32", format_args!("{number}, {multiplier}"));
         let sum = writer.make(Kind::Word, "add.u32", format_args!("{high}, {number}"));
@@ -93,12 +93,12 @@ impl Divisor {
 pub(super) struct Sizes(Vec<Divisor>);
 
 impl Sizes {
-    pub(super) fn read(writer: &mut Writer, dims: usize) -> Sizes {
+    pub(super) fn read(writer: &mut KernelWriter, dims: usize) -> Sizes {
         Sizes((1..dims).map(|_| Divisor::read(writer)).collect())
     }
 
     /// The index along each dimension of the element with a number in row-major order.
-    pub(super) fn indices(&self, writer: &mut Writer, number: Register) -> Vec<Register> {
+    pub(super) fn indices(&self, writer: &mut KernelWriter, number: Register) -> Vec<Register> {
         let mut rest = number;
         let mut indices = Vec::new();
         for size in self.0.iter().rev() {
@@ -114,47 +114,50 @@ impl Sizes {
 
 /// An operand in registers.
 #[derive(Clone, Debug)]
-pub(super) enum Operand {
+pub(super) enum RegisterOperand {
     Number(Register),
     Elements { address: Register, strides: Vec<Register> },
 }
 
-impl Operand {
-    pub(super) fn read(writer: &mut Writer, ty: Type, is_number: bool, dims: usize) -> Operand {
+impl RegisterOperand {
+    pub(super) fn read(writer: &mut KernelWriter, ty: Type, is_number: bool, dims: usize) -> RegisterOperand {
         if is_number {
-            return Operand::Number(writer.argument(ty));
+            return RegisterOperand::Number(writer.argument(ty));
         }
         let address = writer.argument(Type::W64);
-        Operand::Elements { address, strides: (0..dims).map(|_| writer.argument(Type::W64)).collect() }
+        RegisterOperand::Elements {
+            address,
+            strides: (0..dims).map(|_| writer.argument(Type::W64)).collect(),
+        }
     }
 
     /// The same from an element on, by its indices along the first dimensions.
-    pub(super) fn at(&self, writer: &mut Writer, indices: &[Register]) -> Operand {
-        let Operand::Elements { address, strides } = self else { return self.clone() };
+    pub(super) fn at(&self, writer: &mut KernelWriter, indices: &[Register]) -> RegisterOperand {
+        let RegisterOperand::Elements { address, strides } = self else { return self.clone() };
         let (own, rest) = strides.split_at(indices.len());
         let mut address = *address;
         for (index, stride) in indices.iter().zip(own) {
             let index = writer.make(Kind::Long, "cvt.u64.u32", format_args!("{index}"));
             address = writer.make(Kind::Long, "mad.lo.s64", format_args!("{index}, {stride}, {address}"));
         }
-        Operand::Elements { address, strides: rest.to_vec() }
+        RegisterOperand::Elements { address, strides: rest.to_vec() }
     }
 
     /// The element that it is, once it is known by all its indices.
-    pub(super) fn load(&self, writer: &mut Writer, ty: Type) -> Register {
+    pub(super) fn load(&self, writer: &mut KernelWriter, ty: Type) -> Register {
         match self {
-            Operand::Number(number) => *number,
-            Operand::Elements { address, .. } => load(writer, ty, *address, 0),
+            RegisterOperand::Number(number) => *number,
+            RegisterOperand::Elements { address, .. } => load(writer, ty, *address, 0),
         }
     }
 }
 
 /// An element in memory.
-pub(super) fn load(writer: &mut Writer, ty: Type, address: Register, offset: u32) -> Register {
+pub(super) fn load(writer: &mut KernelWriter, ty: Type, address: Register, offset: u32) -> Register {
     writer.make(Kind::of(ty), &format!("ld.global.{}", stored(ty)), format_args!("[{address}+{offset}]"))
 }
 
-pub(super) fn store(writer: &mut Writer, ty: Type, address: Register, from: Register) {
+pub(super) fn store(writer: &mut KernelWriter, ty: Type, address: Register, from: Register) {
     writer.line(format_args!("st.global.{} [{address}], {from}", stored(ty)));
 }
 

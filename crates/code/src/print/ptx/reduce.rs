@@ -7,11 +7,11 @@
 //! combines up to [`THREADS`] neighbouring leaves of a result, an aligned subtree, and is launched until each
 //! result has one.
 
-use super::body::Body;
+use super::body::KernelBody;
 use super::operands::{
-    Argument, Divisor, Operand, Sizes, elements, push_divisor, push_operand, push_sizes, store,
+    Argument, Divisor, RegisterOperand, Sizes, elements, push_divisor, push_operand, push_sizes, store,
 };
-use super::writer::{Kind, Register, Writer, stored};
+use super::writer::{KernelWriter, Kind, Register, stored};
 use super::{Kernel, MAX_ELEMENTS, THREADS};
 use crate::code::{Code, Type};
 use crate::print::Unprintable;
@@ -21,7 +21,7 @@ const THREADS_OF_LEAF: u32 = 16;
 
 /// What is accumulated.
 #[derive(Clone, Copy, Debug)]
-pub struct Reduction<'a> {
+pub struct ReductionCodes<'a> {
     /// From an element of each operand, and then the accumulators, to the accumulators with that element.
     pub step: &'a Code,
     /// From accumulators, and then those to the right of them, to the accumulators of both.
@@ -32,7 +32,7 @@ pub struct Reduction<'a> {
     pub empty: &'a [u64],
 }
 
-impl Reduction<'_> {
+impl ReductionCodes<'_> {
     /// The types of the accumulators, which are the same for all codes.
     fn accumulators(&self) -> Result<Vec<Type>, Unprintable> {
         let count = self.empty.len();
@@ -113,7 +113,7 @@ impl LeavesLoop {
     /// # Errors
     /// If its lanes are no power of two up to the threads of a block, it has not the operands of the step, or
     /// too many elements.
-    pub fn form(&self, reduction: &Reduction<'_>) -> Result<LeavesForm, Unprintable> {
+    pub fn form(&self, reduction: &ReductionCodes<'_>) -> Result<LeavesForm, Unprintable> {
         let (kept, reduced) = (self.kept.len(), self.reduced.len());
         let has_strides = |operand: &Argument| match operand {
             Argument::Number(_) => true,
@@ -219,13 +219,13 @@ impl LevelLoop {
 /// # Errors
 /// If the codes of the reduction do not belong together, the form has not its operands, or the kernel needs
 /// more arguments or shared memory than a GPU has for it.
-pub fn leaves(reduction: &Reduction<'_>, form: &LeavesForm) -> Result<Kernel, Unprintable> {
+pub fn leaves(reduction: &ReductionCodes<'_>, form: &LeavesForm) -> Result<Kernel, Unprintable> {
     let types = reduction.accumulators()?;
     let inputs = &reduction.step.inputs()[..reduction.step.inputs().len() - types.len()];
     if inputs.len() != form.are_numbers.len() {
         return Err(Unprintable::Operands);
     }
-    let mut kernel = Writer::default();
+    let mut kernel = KernelWriter::default();
     let writer = &mut kernel;
     let (threads, groups) = (form.threads(), form.groups());
     let block = writer.make(Kind::Word, "mov.u32", format_args!("%ctaid.x"));
@@ -253,13 +253,13 @@ pub fn leaves(reduction: &Reduction<'_>, form: &LeavesForm) -> Result<Kernel, Un
 
     let kept_sizes = Sizes::read(writer, form.kept);
     let reduced_sizes = Sizes::read(writer, form.reduced);
-    let all: Vec<Operand> = inputs
+    let all: Vec<RegisterOperand> = inputs
         .iter()
         .zip(&form.are_numbers)
-        .map(|(&ty, &is_number)| Operand::read(writer, ty, is_number, form.kept + form.reduced))
+        .map(|(&ty, &is_number)| RegisterOperand::read(writer, ty, is_number, form.kept + form.reduced))
         .collect();
     let kept = if form.kept == 0 { Vec::new() } else { kept_sizes.indices(writer, result) };
-    let operands: Vec<Operand> = all.iter().map(|operand| operand.at(writer, &kept)).collect();
+    let operands: Vec<RegisterOperand> = all.iter().map(|operand| operand.at(writer, &kept)).collect();
     let own = form.lanes / threads;
     let empty: Vec<Register> =
         types.iter().zip(reduction.empty).map(|(&ty, &bits)| writer.constant(ty, bits)).collect();
@@ -285,7 +285,7 @@ pub fn leaves(reduction: &Reduction<'_>, form: &LeavesForm) -> Result<Kernel, Un
             .collect();
         elements.push((takes, own));
     }
-    let step = Body::new(reduction.step);
+    let step = KernelBody::new(reduction.step);
     for ((takes, mut element), held) in elements.into_iter().zip(&held) {
         element.extend(held);
         let next = step.write(writer, &element);
@@ -299,7 +299,7 @@ pub fn leaves(reduction: &Reduction<'_>, form: &LeavesForm) -> Result<Kernel, Un
     writer.place(done);
 
     // The lanes of a thread, and then those of a leaf.
-    let merge = Body::new(reduction.merge);
+    let merge = KernelBody::new(reduction.merge);
     let mut left = own as usize;
     while left > 1 {
         left /= 2;
@@ -332,9 +332,9 @@ pub fn leaves(reduction: &Reduction<'_>, form: &LeavesForm) -> Result<Kernel, Un
 ///
 /// # Errors
 /// As for [`leaves`].
-pub fn level(reduction: &Reduction<'_>) -> Result<Kernel, Unprintable> {
+pub fn level(reduction: &ReductionCodes<'_>) -> Result<Kernel, Unprintable> {
     let types = reduction.accumulators()?;
-    let mut kernel = Writer::default();
+    let mut kernel = KernelWriter::default();
     let writer = &mut kernel;
     let block = writer.make(Kind::Word, "mov.u32", format_args!("%ctaid.x"));
     let thread = writer.make(Kind::Word, "mov.u32", format_args!("%tid.x"));
@@ -368,7 +368,7 @@ pub fn level(reduction: &Reduction<'_>) -> Result<Kernel, Unprintable> {
     }
     writer.place(none);
 
-    let merge = Body::new(reduction.merge);
+    let merge = KernelBody::new(reduction.merge);
     let shared = Shared::new(writer, thread, types.clone());
     let distance = writer.make(Kind::Word, "mov.b32", format_args!("1"));
     let (again, done) = (writer.label(), writer.label());
@@ -402,7 +402,7 @@ struct Shared {
 }
 
 impl Shared {
-    fn new(writer: &mut Writer, thread: Register, types: Vec<Type>) -> Shared {
+    fn new(writer: &mut KernelWriter, thread: Register, types: Vec<Type>) -> Shared {
         writer.hold(types.len());
         let first = writer.make(Kind::Word, "mov.u32", format_args!("held"));
         Shared { own: writer.make(Kind::Word, "mad.lo.u32", format_args!("{thread}, 8, {first}")), types }
@@ -412,8 +412,8 @@ impl Shared {
     /// holds. All threads come here.
     fn merge(
         &self,
-        writer: &mut Writer,
-        merge: &Body,
+        writer: &mut KernelWriter,
+        merge: &KernelBody,
         held: &[Register],
         distance: Register,
         merges: Register,
@@ -439,20 +439,20 @@ impl Shared {
 }
 
 /// Accumulators with those to the right of them.
-fn merge_into(writer: &mut Writer, merge: &Body, held: &[Register], others: &[Register]) {
+fn merge_into(writer: &mut KernelWriter, merge: &KernelBody, held: &[Register], others: &[Register]) {
     let merged = merge.write(writer, &[held, others].concat());
     let merged = apart(writer, merged, held);
     held.iter().zip(merged).for_each(|(&held, merged)| writer.assign(held, merged));
 }
 
 /// Results that stay as they are while accumulators are written.
-fn apart(writer: &mut Writer, results: Vec<Register>, held: &[Register]) -> Vec<Register> {
+fn apart(writer: &mut KernelWriter, results: Vec<Register>, held: &[Register]) -> Vec<Register> {
     let apart = |result| if held.contains(&result) { writer.copy(result) } else { result };
     results.into_iter().map(apart).collect()
 }
 
 /// The address of an element by its number.
-fn element_address(writer: &mut Writer, ty: Type, first: Register, number: Register) -> Register {
+fn element_address(writer: &mut KernelWriter, ty: Type, first: Register, number: Register) -> Register {
     let number = writer.make(Kind::Long, "cvt.u64.u32", format_args!("{number}"));
     let own = ty.bits().div_ceil(8);
     writer.make(Kind::Long, "mad.lo.s64", format_args!("{number}, {own}, {first}"))
@@ -460,15 +460,15 @@ fn element_address(writer: &mut Writer, ty: Type, first: Register, number: Regis
 
 /// Stores accumulators, or what the reduction makes of them, where a predicate holds.
 fn end_with(
-    writer: &mut Writer,
-    reduction: &Reduction<'_>,
+    writer: &mut KernelWriter,
+    reduction: &ReductionCodes<'_>,
     types: &[Type],
     held: &[Register],
     place: Register,
     stores: Register,
 ) {
-    let ending = reduction.ending.map(Body::new);
-    let types = ending.as_ref().map_or(types.to_vec(), Body::result_types);
+    let ending = reduction.ending.map(KernelBody::new);
+    let types = ending.as_ref().map_or(types.to_vec(), KernelBody::result_types);
     let addresses: Vec<Register> = types.iter().map(|_| writer.argument(Type::W64)).collect();
     let end = writer.label();
     writer.jump_unless(stores, end);

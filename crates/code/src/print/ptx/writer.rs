@@ -85,7 +85,7 @@ impl fmt::Display for Label {
 
 /// A kernel that is being written.
 #[derive(Debug, Default)]
-pub(super) struct Writer {
+pub(super) struct KernelWriter {
     lines: String,
     registers: [u32; 6],
     labels: u32,
@@ -95,7 +95,7 @@ pub(super) struct Writer {
     shared_bytes: u32,
 }
 
-impl Writer {
+impl KernelWriter {
     pub(super) fn line(&mut self, line: fmt::Arguments<'_>) {
         writeln!(self.lines, "\t{line};").expect("a string takes everything");
     }
@@ -190,7 +190,8 @@ impl Writer {
         if 8 * entries + self.shared_bytes > MAX_SHARED_BYTES {
             return Err(Unprintable::Shared);
         }
-        let mut start = Writer { registers: self.registers, labels: self.labels, ..Writer::default() };
+        let mut start =
+            KernelWriter { registers: self.registers, labels: self.labels, ..KernelWriter::default() };
         if entries > 0 {
             start.share_tables(entries);
         }
@@ -200,7 +201,7 @@ impl Writer {
         Ok(Kernel { name, text })
     }
 
-    fn write_module(&self, out: &mut String, name: &str, start: &Writer, entries: u32) -> fmt::Result {
+    fn write_module(&self, out: &mut String, name: &str, start: &KernelWriter, entries: u32) -> fmt::Result {
         if entries > 0 {
             writeln!(out, ".global .align 8 .b64 tables[{entries}] = {{")?;
             for (nth, table) in self.tables.iter().enumerate() {

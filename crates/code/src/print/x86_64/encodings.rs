@@ -3,7 +3,7 @@
 
 use iced_x86::Code as Encoding;
 
-use super::Set;
+use super::set::Set;
 use crate::code::{Binary, Compare, Type};
 
 /// Bytes of a register, in the order of the encodings of an instruction.

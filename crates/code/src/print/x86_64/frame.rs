@@ -3,11 +3,12 @@
 
 use iced_x86::{Code as Encoding, Register};
 
+use super::Unprintable;
 use super::assembler::{Assembler, Label, Operand, at};
 use super::encodings::{Form, mul_add, pair};
 use super::near::{self, Near};
+use super::set::Set;
 use super::steps::{Act, Make, Shape, Step, Steps};
-use super::{Set, Unprintable};
 use crate::print::bodies::{Bodies, Body, Extent, Machine};
 use crate::print::order::Order;
 use crate::print::registers::{Place, Placed};

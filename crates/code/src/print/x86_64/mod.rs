@@ -8,36 +8,13 @@ mod listing;
 mod narrow;
 mod near;
 mod readers;
+mod set;
 mod steps;
 
 use super::{Unprintable, has_operands};
-use crate::lower::{Has, lower};
+use crate::lower::lower;
 use crate::row::Row;
-
-/// Instructions that may be printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Set {
-    /// AVX-512 F, DQ, BW and VL: registers of 64 bytes.
-    Avx512,
-    /// AVX2, FMA and F16C: registers of 32 bytes.
-    Avx2,
-}
-
-impl Set {
-    /// Bytes of a register.
-    const fn vector_bytes(self) -> u32 {
-        match self {
-            Set::Avx512 => 64,
-            Set::Avx2 => 32,
-        }
-    }
-
-    /// What the code has no need to be lowered to.
-    fn has(self) -> Has {
-        let is_avx512 = self == Set::Avx512;
-        Has { scaling: is_avx512, words: is_avx512, long_to_single: is_avx512 }
-    }
-}
+pub use set::Set;
 
 /// The machine code of a row, which may stand anywhere that begins at a multiple of 64 bytes: a function
 /// `extern "sysv64" fn(arguments: *mut *mut u8, count: usize, rows: usize)`, as [`print`](super) says.

@@ -3,7 +3,7 @@
 
 use iced_x86::Code as Encoding;
 
-use super::Set;
+use super::set::Set;
 
 /// The most vectors of memory that are read for one.
 const MOST_CHUNKS: u32 = 4;

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use iced_x86::Code as Encoding;
 
-use super::Set;
 use super::encodings::{Pair, Signs, at_length, binary_pair, by_width, pair, predicate};
 use super::listing::Listing;
 use super::readers::{inverted, masked};
+use super::set::Set;
 use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
 use crate::print::readers::{Widths, mask_widths, read_elsewhere};
 use crate::print::steps::{self, Form, Id, NONE, OPERANDS, Overwrites};

@@ -1,7 +1,6 @@
 //! Owns the last halvings of leaves of single results: several leaves are halved to one element each at once.
 //! It does not know how a leaf became one vector (`tree.rs`).
 
-use super::{Tree, push_one};
 use crate::reduce::rule::Rule;
 use crate::reduce::vector::{MAX_VECTOR_LEN, Vector};
 
@@ -27,40 +26,40 @@ impl<R: Rule> Halved<R> {
         self.count += 1;
     }
 
-    /// Adds the leaves to the subtrees of their results.
+    /// Adds the leaves to the subtrees of their results, with room for a vector of them.
     #[inline(always)]
-    pub(super) fn join(&mut self, tree: &mut Tree<R::One>) {
+    pub(super) fn join(&mut self, (subtrees, lanes): (&mut [R::State], usize), room: &mut R::State) {
         self.meet::<8>();
         self.meet::<4>();
         self.meet::<2>();
         self.meet::<1>();
-        let (len, height) = (R::Vector::LEN, tree.lanes.ilog2() as usize);
+        let (len, height) = (R::Vector::LEN, lanes.ilog2() as usize);
         let (taken, first) = self.leaves[0];
         // Whole vectors of one leaf of each result go where the subtrees are, if there is nothing to combine
         // them with.
         if self.leaves[..self.count].get(len - 1) == Some(&(taken, first + len - 1))
             && taken >> height & 1 == 0
         {
-            R::write(self.vectors[0], &mut tree.subtrees[height], first);
+            R::write(self.vectors[0], &mut subtrees[height], first);
             self.count = 0;
             return;
         }
         // Leaves of one result that fill a subtree are combined here, in the same order.
-        let last = (taken + (len - 1) * tree.lanes, first);
-        if self.leaves[..self.count].get(len - 1) == Some(&last) && taken.is_multiple_of(len * tree.lanes) {
+        let last = (taken + (len - 1) * lanes, first);
+        if self.leaves[..self.count].get(len - 1) == Some(&last) && taken.is_multiple_of(len * lanes) {
             self.halve::<1>();
             self.halve::<2>();
             self.halve::<4>();
             self.halve::<8>();
-            R::write(self.vectors[0], &mut tree.leaf, 0);
-            push_one::<R>(&mut tree.subtrees, taken, len * tree.lanes, first, R::One::read(&tree.leaf, 0));
+            R::write(self.vectors[0], room, 0);
+            push_one::<R>(subtrees, taken, len * lanes, first, R::One::read(room, 0));
             self.count = 0;
             return;
         }
-        R::write(self.vectors[0], &mut tree.leaf, 0);
+        R::write(self.vectors[0], room, 0);
         for (place, &(taken, result)) in self.leaves[..self.count].iter().enumerate() {
-            let one = R::One::read(&tree.leaf, place);
-            push_one::<R>(&mut tree.subtrees, taken, tree.lanes, result, one);
+            let one = R::One::read(room, place);
+            push_one::<R>(subtrees, taken, lanes, result, one);
         }
         self.count = 0;
     }
@@ -86,4 +85,21 @@ impl<R: Rule> Halved<R> {
             }
         }
     }
+}
+
+/// Adds the accumulator of one result's leaf to its subtrees, of which `taken` lanes are there.
+#[inline(always)]
+pub(super) fn push_one<R: Rule>(
+    subtrees: &mut [R::State],
+    taken: usize,
+    lanes: usize,
+    at: usize,
+    mut one: <R::One as Rule>::Acc,
+) {
+    let mut height = lanes.ilog2() as usize;
+    while taken >> height & 1 == 1 {
+        one = R::One::merge(R::One::read(&subtrees[height], at), one);
+        height += 1;
+    }
+    R::One::write(one, &mut subtrees[height], at);
 }

@@ -1,6 +1,6 @@
 //! Random codes on operands of random layouts: permuted, stretched, reversed, with gaps, in place.
 
-use zerostride_code::print::ptx::{Argument, MapLoop, Step, map};
+use zerostride_code::print::ptx::{Argument, MapLoop, OperandForm, map};
 use zerostride_code::{Code, Type};
 
 use super::super::codes::{Random, code, element_bytes, trials};
@@ -154,8 +154,8 @@ fn check(seed: u64, seen: &mut Seen) {
     seen.elements += indices.len();
     if form.is_wide {
         seen.wide += 1;
-        seen.strided_in_wide += u64::from(form.steps.contains(&Step::Strided));
-        seen.stretched_in_wide += u64::from(form.steps.contains(&Step::Stretched));
+        seen.strided_in_wide += u64::from(form.operands.contains(&OperandForm::Strided));
+        seen.stretched_in_wide += u64::from(form.operands.contains(&OperandForm::Stretched));
     }
     for (address, ty) in places {
         let own = element_bytes(ty) as u64;

@@ -1,7 +1,9 @@
 //! Reductions printed as PTX: the bits of the reducers of this crate, for many lengths, along memory and
 //! across it, of fused formulas, in several accumulators.
 
-use zerostride_code::print::ptx::{Argument, LeavesLoop, LevelLoop, Reduction as Printed, leaves, level};
+use zerostride_code::print::ptx::{
+    Argument, LeavesLoop, LevelLoop, ReductionCodes as Printed, leaves, level,
+};
 use zerostride_code::{Binary, Builder, Code, Type, Value};
 use zerostride_kernels::{LEAF_ELEMENTS, ReducePanel, Reducer, lanes, record_step, stored_type};
 use zerostride_ops::{Category, DType, Reduction};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use zerostride_code::print::Unprintable;
-use zerostride_code::print::ptx::{Argument, LeavesLoop, MapLoop, Reduction, leaves, level, map};
+use zerostride_code::print::ptx::{Argument, LeavesLoop, MapLoop, ReductionCodes, leaves, level, map};
 use zerostride_code::{Binary, Builder, Code, Compare, Type, Unary};
 
 /// Compares a kernel with a file.
@@ -73,7 +73,7 @@ fn a_sum_has_leaves_and_levels() {
     let (x, held) = (builder.input(Type::F32), builder.input(Type::F32));
     let next = builder.binary(Binary::Add, held, x);
     let step = builder.finish(&[next]);
-    let reduction = Reduction { step: &step, merge: &sum, ending: None, empty: &[0] };
+    let reduction = ReductionCodes { step: &step, merge: &sum, ending: None, empty: &[0] };
     let mut loops = LeavesLoop {
         kept: vec![300],
         reduced: vec![5000],
@@ -120,7 +120,7 @@ fn what_a_launch_cannot_have_is_refused() {
     let code = builder.finish(&[total]);
     assert_eq!(printed(&code, &[8], vec![row(), row()]).unwrap_err(), Unprintable::Shared);
 
-    let reduction = Reduction { step: &sum, merge: &sum, ending: None, empty: &[0] };
+    let reduction = ReductionCodes { step: &sum, merge: &sum, ending: None, empty: &[0] };
     let loops = LeavesLoop {
         kept: vec![2],
         reduced: vec![3],
@@ -130,7 +130,7 @@ fn what_a_launch_cannot_have_is_refused() {
         leaf: 1024,
     };
     assert_eq!(loops.form(&reduction), Err(Unprintable::Operands));
-    let apart = Reduction { empty: &[0, 0], ..reduction };
+    let apart = ReductionCodes { empty: &[0, 0], ..reduction };
     assert_eq!(level(&apart), Err(Unprintable::Operands));
     let many = LeavesLoop { kept: vec![1 << 16, 1 << 16], lanes: 1, ..loops };
     let many = LeavesLoop { operands: vec![elements(&[0, 12, 4])], ..many };

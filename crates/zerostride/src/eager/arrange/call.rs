@@ -5,10 +5,10 @@
 use zerostride_ops::{self as ops, Argument as Parameter, Function, Scalar, for_each_function};
 use zerostride_shape::ErrorClass;
 
-use super::join::Parts;
+use super::join::JoinedParts;
 use super::repeat::Repeats;
 use super::results::Results;
-use crate::expr::Pairs;
+use crate::expr::ContractedDims;
 use crate::{Argument, Dims, Error, Expr, Result, Tensor};
 
 /// The outcome of a call.
@@ -64,7 +64,7 @@ impl Several for (Tensor, Tensor) {
 }
 
 /// The operand of a view.
-enum Value {
+enum ViewOperand {
     Tensor(Tensor),
     Expr(Expr),
 }
@@ -87,8 +87,12 @@ enum Value {
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub fn call_function(function: Function, arguments: Vec<Option<Argument>>) -> Result<Outcome> {
-    Given { function, values: arguments.into_iter(), parameters: function.signature().arguments.iter() }
-        .call()
+    GivenArguments {
+        function,
+        values: arguments.into_iter(),
+        parameters: function.signature().arguments.iter(),
+    }
+    .call()
 }
 
 impl<N: Into<Scalar>> From<N> for Argument {
@@ -98,13 +102,13 @@ impl<N: Into<Scalar>> From<N> for Argument {
 }
 
 /// Arguments, taken one after the other.
-struct Given {
+struct GivenArguments {
     function: Function,
     values: std::vec::IntoIter<Option<Argument>>,
     parameters: std::slice::Iter<'static, Parameter>,
 }
 
-impl Given {
+impl GivenArguments {
     /// The next argument, else its default.
     fn next(&mut self) -> Result<(&'static Parameter, Argument)> {
         let parameter = self.parameters.next().expect("a function takes the arguments of its signature");
@@ -136,7 +140,7 @@ impl Given {
 #[rustfmt::skip]
 macro_rules! define_types {
     ($($type:ident -> $taken:ty, $wanted:literal { $($argument:pat $(if $guard:expr)? => $value:expr,)+ })*) => {
-        impl Given {
+        impl GivenArguments {
             $(fn $type(&mut self) -> Result<$taken> {
                 match self.next()? {
                     $((_, $argument) $(if $guard)? => Ok($value),)+
@@ -149,10 +153,10 @@ macro_rules! define_types {
 
 #[rustfmt::skip]
 define_types! {
-    value -> Value, "a tensor" {
-        Argument::Tensor(tensor) => Value::Tensor(tensor),
-        Argument::Expr(expr) => Value::Expr(expr),
-        Argument::Number(number) => Value::Expr(number.into()),
+    value -> ViewOperand, "a tensor" {
+        Argument::Tensor(tensor) => ViewOperand::Tensor(tensor),
+        Argument::Expr(expr) => ViewOperand::Expr(expr),
+        Argument::Number(number) => ViewOperand::Expr(number.into()),
     }
     factor -> Expr, "a tensor" {
         Argument::Tensor(tensor) => Expr::current(&tensor),
@@ -186,9 +190,9 @@ define_types! {
         Argument::Number(Scalar::Int(count @ 0..)) => Repeats::Count(count as usize),
         Argument::Tensor(counts) => Repeats::Each(counts),
     }
-    pairs -> Pairs, "an integer, or two lists of dimensions" {
-        Argument::Number(Scalar::Int(count)) => Pairs::Last(count as isize),
-        Argument::Pairs([own, theirs]) => Pairs::Named(own, theirs),
+    pairs -> ContractedDims, "an integer, or two lists of dimensions" {
+        Argument::Number(Scalar::Int(count)) => ContractedDims::Last(count as isize),
+        Argument::Pairs([own, theirs]) => ContractedDims::Named(own, theirs),
     }
 }
 
@@ -216,15 +220,15 @@ macro_rules! define_call {
         join { $($(#[$jdoc:meta])* $jv:ident $jm:ident [$($jn:ident)*] $js:ident ($($jp:ident: $jt:ident $($jtext:literal)?),*) $($jmore:literal)?;)* }
         move { $($(#[$mdoc:meta])* $mv:ident $mm:ident [$($mn:ident)*] $ms:ident ($mfirst:ident: tensor $(, $mp:ident: $mt:ident $($mtext:literal)?)*) $($mmore:literal)?;)* }
     ) => {
-        impl Given {
+        impl GivenArguments {
             fn call(mut self) -> Result<Outcome> {
                 Ok(match self.function {
                     $(Function::$vv => {
                         let of = self.value()?;
                         $(let $vp = self.$vt()?;)*
                         match of {
-                            Value::Tensor(of) => Outcome::Tensor(of.$vm($(lent!($vt $vp)),*)?),
-                            Value::Expr(of) => Outcome::Expr(of.$vm($(lent!($vt $vp)),*)),
+                            ViewOperand::Tensor(of) => Outcome::Tensor(of.$vm($(lent!($vt $vp)),*)?),
+                            ViewOperand::Expr(of) => Outcome::Expr(of.$vm($(lent!($vt $vp)),*)),
                         }
                     })*
                     $(Function::$pv => {
@@ -234,7 +238,7 @@ macro_rules! define_call {
                     })*
                     $(Function::$jv => {
                         $(let $jp = self.$jt()?;)*
-                        let parts = Parts::$jm($(lent!($jt $jp)),*)?;
+                        let parts = JoinedParts::$jm($(lent!($jt $jp)),*)?;
                         Moved::ready(parts.results()?, move || parts.joined())
                     })*
                     $(Function::$mv => {

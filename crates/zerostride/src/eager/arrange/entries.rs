@@ -2,11 +2,11 @@
 //! several whose runs are merged. It does not know what keys stand for.
 
 use crate::interrupt::{self, STRIDE};
-use crate::threads::crew;
+use crate::threads::parts;
 use crate::{Error, Result, num_threads};
 
 /// The fewest entries of a thread's share.
-pub(super) const GRAIN_ELEMENTS: usize = 1 << 14;
+pub(super) const SHARE_ENTRIES: usize = 1 << 14;
 
 /// Bits of a digit, and how many digits there are.
 const DIGIT_BITS: usize = 8;
@@ -16,13 +16,13 @@ const DIGITS: usize = 1 << DIGIT_BITS;
 const FEWEST_ELEMENTS: usize = 256;
 
 /// A key and the index of its element, ordered by one comparison.
-pub(super) trait Entry: Copy + Ord + Send + Sync + bytemuck::Pod {
+pub(super) trait SortEntry: Copy + Ord + Send + Sync + bytemuck::Pod {
     fn new(key: u64, index: usize) -> Self;
     fn key(self) -> u64;
     fn index(self) -> usize;
 }
 
-impl Entry for u64 {
+impl SortEntry for u64 {
     #[inline(always)]
     fn new(key: u64, index: usize) -> u64 {
         key << 32 | index as u64
@@ -37,7 +37,7 @@ impl Entry for u64 {
     }
 }
 
-impl Entry for u128 {
+impl SortEntry for u128 {
     #[inline(always)]
     fn new(key: u64, index: usize) -> u128 {
         u128::from(key) << 64 | index as u128
@@ -54,16 +54,16 @@ impl Entry for u128 {
 
 /// Sorts entries, which come in the order of their indices, by their keys, equal ones by index; `other` is
 /// scratch of the same length.
-pub(super) fn sort<E: Entry>(entries: &mut [E], other: &mut [E]) -> Result<()> {
+pub(super) fn sort<E: SortEntry>(entries: &mut [E], other: &mut [E]) -> Result<()> {
     let len = entries.len();
-    let parts = num_threads().next_power_of_two().min((len / GRAIN_ELEMENTS).next_power_of_two());
+    let parts = num_threads().next_power_of_two().min((len / SHARE_ENTRIES).next_power_of_two());
     if parts < 2 {
         sort_alone(entries, other);
         return Ok(());
     }
     let mut run = len.div_ceil(parts);
     let runs: Vec<_> = entries.chunks_mut(run).zip(other.chunks_mut(run)).collect();
-    crew::for_each(
+    parts::for_each(
         runs.into_iter(),
         || (),
         |(), (part, other)| {
@@ -87,7 +87,7 @@ pub(super) fn sort<E: Entry>(entries: &mut [E], other: &mut [E]) -> Result<()> {
 
 /// The same on one thread: a radix sort by the digits in which keys differ, lowest first, where that is less
 /// work than comparisons.
-fn sort_alone<E: Entry>(entries: &mut [E], other: &mut [E]) {
+fn sort_alone<E: SortEntry>(entries: &mut [E], other: &mut [E]) {
     let first = entries.first().map_or(0, |entry| entry.key());
     let differing = entries.iter().fold(0, |bits, entry| bits | (entry.key() ^ first));
     let shifts =
@@ -126,9 +126,9 @@ fn sort_alone<E: Entry>(entries: &mut [E], other: &mut [E]) {
 
 /// Merges neighbouring sorted runs. Threads take parts of `grain` results, and find where each begins in the
 /// runs.
-fn merge_runs<E: Entry>(from: &[E], to: &mut [E], run: usize, grain: usize) -> Result<()> {
+fn merge_runs<E: SortEntry>(from: &[E], to: &mut [E], run: usize, grain: usize) -> Result<()> {
     let parts = to.chunks_mut(grain).enumerate();
-    crew::for_each(
+    parts::for_each(
         parts,
         || (),
         |(), (part, to)| {
@@ -149,7 +149,7 @@ fn merge_runs<E: Entry>(from: &[E], to: &mut [E], run: usize, grain: usize) -> R
 }
 
 /// The results of merging two sorted runs, from result `first` on.
-fn merge<E: Entry>(left: &[E], right: &[E], first: usize, to: &mut [E]) {
+fn merge<E: SortEntry>(left: &[E], right: &[E], first: usize, to: &mut [E]) {
     // How many of the results before `first` come from the left: the least number with no smaller entry left
     // over on the right.
     let (mut low, mut high) = (first.saturating_sub(right.len()), first.min(left.len()));
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     /// So many entries, whose keys differ in some of their bits.
-    fn entries<E: Entry>(len: usize, bits: u64) -> Vec<E> {
+    fn entries<E: SortEntry>(len: usize, bits: u64) -> Vec<E> {
         let mut state = 7u64;
         let mut draw = || {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn threads_merge_what_they_have_sorted() {
-        for len in [0, 1, 5, 8 * GRAIN_ELEMENTS - 3, 5 * GRAIN_ELEMENTS + 1] {
+        for len in [0, 1, 5, 8 * SHARE_ENTRIES - 3, 5 * SHARE_ENTRIES + 1] {
             let entries = entries::<u64>(len, 0x3ff);
             let mut sorted = entries.clone();
             sorted.sort_unstable();
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn digits_order_as_comparisons_do() {
-        fn check<E: Entry + Default + std::fmt::Debug>(bits: u64) {
+        fn check<E: SortEntry + Default + std::fmt::Debug>(bits: u64) {
             for len in [0, 1, FEWEST_ELEMENTS - 1, FEWEST_ELEMENTS, 3 * FEWEST_ELEMENTS, 9 * FEWEST_ELEMENTS]
             {
                 let mut own = entries::<E>(len, bits);

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, broadcast_shape};
 
-use super::offsets::Offsets;
+use super::offsets::PickedOffsets;
 use super::{Results, access, list, named_dim};
 use crate::exec::StridedDims;
 use crate::interrupt::{self, STRIDE};
@@ -16,7 +16,7 @@ use crate::{Error, Result, Tensor};
 ///
 /// # Errors
 /// An integer is out of bounds, or there is no memory.
-pub(super) fn along(tensor: &Tensor, dim: usize, index: &Tensor) -> Result<Offsets> {
+pub(super) fn along(tensor: &Tensor, dim: usize, index: &Tensor) -> Result<PickedOffsets> {
     let (size, stride) = (tensor.shape()[dim], tensor.strides()[dim]);
     let mut strides: SmallVec<[isize; 8]> = SmallVec::from_slice(tensor.strides());
     strides[dim] = 0;
@@ -38,7 +38,7 @@ pub(super) fn along(tensor: &Tensor, dim: usize, index: &Tensor) -> Result<Offse
         Ok(())
     })?;
     let start = tensor.layout().offset() - (tensor.reach().start / tensor.dtype().item_size()) as isize;
-    Ok(Offsets::of(start, offsets))
+    Ok(PickedOffsets::of(start, offsets))
 }
 
 /// The tensor; one without dimensions as a vector of one element.
@@ -140,7 +140,7 @@ impl Tensor {
             }
             Ok(())
         })?;
-        let offsets = Offsets::of(0, offsets);
+        let offsets = PickedOffsets::of(0, offsets);
         Tensor::build(own.dtype(), shape, |to| {
             access::read("take", [&own], |[from]| offsets.load(item, from, to))
         })

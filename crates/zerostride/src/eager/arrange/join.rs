@@ -19,7 +19,7 @@ use crate::{Error, Expr, Result, Tensor};
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
-    Parts::cat(tensors, dim)?.joined()
+    JoinedParts::cat(tensors, dim)?.joined()
 }
 
 /// Joins tensors of one shape along a new dimension, as `torch.stack`.
@@ -33,7 +33,7 @@ pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
-    Parts::stack(tensors, dim)?.joined()
+    JoinedParts::stack(tensors, dim)?.joined()
 }
 
 /// Joins tensors side by side: vectors along their only dimension, others along the second, as
@@ -48,7 +48,7 @@ pub fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub fn hstack(tensors: &[&Tensor]) -> Result<Tensor> {
-    Parts::hstack(tensors)?.joined()
+    JoinedParts::hstack(tensors)?.joined()
 }
 
 /// Joins tensors one below the other, vectors as rows, as `torch.vstack`.
@@ -62,7 +62,7 @@ pub fn hstack(tensors: &[&Tensor]) -> Result<Tensor> {
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub fn vstack(tensors: &[&Tensor]) -> Result<Tensor> {
-    Parts::vstack(tensors)?.joined()
+    JoinedParts::vstack(tensors)?.joined()
 }
 
 /// Joins tensors along the third dimension, matrices one after the other, as `torch.dstack`.
@@ -76,11 +76,11 @@ pub fn vstack(tensors: &[&Tensor]) -> Result<Tensor> {
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub fn dstack(tensors: &[&Tensor]) -> Result<Tensor> {
-    Parts::dstack(tensors)?.joined()
+    JoinedParts::dstack(tensors)?.joined()
 }
 
 /// Tensors to be joined along a dimension: views of the arguments.
-pub(super) struct Parts {
+pub(super) struct JoinedParts {
     tensors: Vec<Tensor>,
     dim: isize,
 }
@@ -90,12 +90,12 @@ fn counts(tensor: &&Tensor) -> bool {
     tensor.shape() != [0]
 }
 
-impl Parts {
-    pub(super) fn cat(tensors: &[&Tensor], dim: isize) -> Result<Parts> {
-        Ok(Parts { tensors: tensors.iter().map(|tensor| tensor.alias()).collect(), dim })
+impl JoinedParts {
+    pub(super) fn cat(tensors: &[&Tensor], dim: isize) -> Result<JoinedParts> {
+        Ok(JoinedParts { tensors: tensors.iter().map(|tensor| tensor.alias()).collect(), dim })
     }
 
-    pub(super) fn stack(tensors: &[&Tensor], dim: isize) -> Result<Parts> {
+    pub(super) fn stack(tensors: &[&Tensor], dim: isize) -> Result<JoinedParts> {
         let Some(first) = tensors.first() else {
             return Err(Error::runtime("stack expects a non-empty TensorList"));
         };
@@ -109,23 +109,23 @@ impl Parts {
             )));
         }
         let ndim = expanded[0].ndim() as isize;
-        Ok(Parts { tensors: expanded, dim: if dim < 0 { dim + ndim } else { dim } })
+        Ok(JoinedParts { tensors: expanded, dim: if dim < 0 { dim + ndim } else { dim } })
     }
 
-    pub(super) fn hstack(tensors: &[&Tensor]) -> Result<Parts> {
-        Parts::lifted("hstack", tensors, |tensor| at_least(tensor, 1), |ndim| isize::from(ndim > 1))
+    pub(super) fn hstack(tensors: &[&Tensor]) -> Result<JoinedParts> {
+        JoinedParts::lifted("hstack", tensors, |tensor| at_least(tensor, 1), |ndim| isize::from(ndim > 1))
     }
 
-    pub(super) fn vstack(tensors: &[&Tensor]) -> Result<Parts> {
-        Parts::lifted("vstack", tensors, |tensor| at_least(tensor, 2), |_| 0)
+    pub(super) fn vstack(tensors: &[&Tensor]) -> Result<JoinedParts> {
+        JoinedParts::lifted("vstack", tensors, |tensor| at_least(tensor, 2), |_| 0)
     }
 
-    pub(super) fn dstack(tensors: &[&Tensor]) -> Result<Parts> {
+    pub(super) fn dstack(tensors: &[&Tensor]) -> Result<JoinedParts> {
         let lift = |tensor: &Tensor| match tensor.ndim() {
             0..=2 => at_least(tensor, 2)?.unsqueeze(-1),
             _ => Ok(tensor.alias()),
         };
-        Parts::lifted("dstack", tensors, lift, |_| 2)
+        JoinedParts::lifted("dstack", tensors, lift, |_| 2)
     }
 
     /// Tensors with as many dimensions as `lift` gives them, and the dimension that `dim` chooses for the
@@ -135,16 +135,16 @@ impl Parts {
         tensors: &[&Tensor],
         lift: impl Fn(&Tensor) -> Result<Tensor>,
         dim: impl FnOnce(usize) -> isize,
-    ) -> Result<Parts> {
+    ) -> Result<JoinedParts> {
         let tensors: Vec<Tensor> = tensors.iter().map(|tensor| lift(tensor)).collect::<Result<_>>()?;
         match tensors.first().map(|first| dim(first.ndim())) {
-            Some(dim) => Ok(Parts { tensors, dim }),
+            Some(dim) => Ok(JoinedParts { tensors, dim }),
             None => Err(Error::runtime(format_args!("{name} expects a non-empty TensorList"))),
         }
     }
 
     pub(super) fn results(&self) -> Result<Results> {
-        let Parts { tensors, dim } = self;
+        let JoinedParts { tensors, dim } = self;
         if tensors.is_empty() {
             return Err(Error::Argument {
                 class: zerostride_shape::ErrorClass::Value,

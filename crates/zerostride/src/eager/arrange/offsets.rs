@@ -8,10 +8,10 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use crate::Result;
 use crate::exec::StridedDims;
 use crate::interrupt::{self, STRIDE};
-use crate::threads::crew;
+use crate::threads::parts;
 
 /// Elements that a thread copies at least.
-const GRAIN_ELEMENTS: usize = 1 << 15;
+const SHARE_COPIED_ELEMENTS: usize = 1 << 15;
 
 /// Evaluates `$body` with `$n` standing for the bytes of an element.
 macro_rules! with_item {
@@ -45,7 +45,7 @@ macro_rules! with_item {
 /// Offsets of elements: of each step of the outer dimensions, each picked element, and each step of the inner
 /// dimensions.
 #[derive(Debug)]
-pub(super) struct Offsets {
+pub(super) struct PickedOffsets {
     /// The first element's offset in the bytes that the tensor reaches, in elements.
     start: isize,
     outer: StridedDims<1>,
@@ -55,20 +55,20 @@ pub(super) struct Offsets {
     run: (usize, isize),
 }
 
-impl Offsets {
+impl PickedOffsets {
     pub(super) fn new(
         start: isize,
         outer: StridedDims<1>,
         picks: Vec<isize>,
         mut inner: StridedDims<1>,
-    ) -> Offsets {
+    ) -> PickedOffsets {
         let (len, [stride]) = inner.take_inner();
-        Offsets { start, outer, picks, inner, run: (len, stride) }
+        PickedOffsets { start, outer, picks, inner, run: (len, stride) }
     }
 
     /// Single elements at these offsets.
-    pub(super) fn of(start: isize, picks: Vec<isize>) -> Offsets {
-        Offsets::new(start, StridedDims::of(&[], &[]), picks, StridedDims::of(&[], &[]))
+    pub(super) fn of(start: isize, picks: Vec<isize>) -> PickedOffsets {
+        PickedOffsets::new(start, StridedDims::of(&[], &[]), picks, StridedDims::of(&[], &[]))
     }
 
     /// Elements for each pick of each outer step.
@@ -141,11 +141,11 @@ impl Offsets {
         if row == 0 {
             return Ok(());
         }
-        let rows = GRAIN_ELEMENTS.div_ceil(row).max(self.rows().div_ceil(256));
+        let rows = SHARE_COPIED_ELEMENTS.div_ceil(row).max(self.rows().div_ceil(256));
         with_item!(item, N => {
             let from: &[[u8; N]] = cast_slice(from);
             let parts = cast_slice_mut::<u8, [u8; N]>(to).chunks_mut(rows.saturating_mul(row)).enumerate();
-            crew::for_each(parts, || (), |(), (part, to)| {
+            parts::for_each(parts, || (), |(), (part, to)| {
                 self.load_rows(part * rows..part * rows + to.len() / row, from, to);
                 Ok(())
             })
@@ -174,8 +174,12 @@ mod tests {
 
     #[test]
     fn any_rows_are_copied_alike() {
-        let offsets =
-            Offsets::new(1, StridedDims::of(&[2], &[20]), vec![6, 0, 3], StridedDims::of(&[2, 2], &[9, 2]));
+        let offsets = PickedOffsets::new(
+            1,
+            StridedDims::of(&[2], &[20]),
+            vec![6, 0, 3],
+            StridedDims::of(&[2, 2], &[9, 2]),
+        );
         let from: Vec<u8> = (0..60).collect();
         let mut all = vec![0; 24];
         offsets.load(1, &from, &mut all).unwrap();

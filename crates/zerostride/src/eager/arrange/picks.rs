@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use zerostride_ops::DType;
 use zerostride_shape::{ErrorClass, Layout, Shape, broadcast_shape};
 
-use super::offsets::Offsets;
+use super::offsets::PickedOffsets;
 use super::{access, list};
 use crate::exec::StridedDims;
 use crate::interrupt::{self, STRIDE};
@@ -169,7 +169,7 @@ fn sizes(of: &Layout, dims: &[usize]) -> SmallVec<[usize; 8]> {
 pub(super) struct Picked {
     pub(super) shape: Shape,
     /// `None` where there are no elements.
-    pub(super) offsets: Option<Offsets>,
+    pub(super) offsets: Option<PickedOffsets>,
 }
 
 impl Picked {
@@ -189,7 +189,7 @@ impl Picked {
         };
         let start = of.offset() - (tensor.reach().start / tensor.dtype().item_size()) as isize;
         let picked = combined(picks, &each, &common, of)?;
-        Ok(Picked { shape, offsets: Some(Offsets::new(start, along(&before), picked, along(&after))) })
+        Ok(Picked { shape, offsets: Some(PickedOffsets::new(start, along(&before), picked, along(&after))) })
     }
 }
 

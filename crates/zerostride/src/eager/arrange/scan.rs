@@ -4,14 +4,14 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, Complex32, Complex64, DType, Element};
 use zerostride_shape::Shape;
 
-use super::join::Parts;
+use super::join::JoinedParts;
 use super::{Results, access, named_dim};
 use crate::interrupt::{self, STRIDE};
-use crate::threads::crew;
+use crate::threads::parts;
 use crate::{Error, Result, Tensor, cat};
 
 /// The fewest elements of a thread's share.
-const GRAIN_ELEMENTS: usize = 1 << 14;
+const SHARE_SCANNED_ELEMENTS: usize = 1 << 14;
 
 /// A dtype whose cumulative sums and products are accumulated in `Wide`: as in PyTorch a wider one, but for
 /// f16 and bf16, which are accumulated in f32.
@@ -98,10 +98,10 @@ fn scan<T: Total<Wide>, Wide: Copy>(
     product: bool,
 ) -> Result<()> {
     let block = n * inner;
-    let part = block * GRAIN_ELEMENTS.div_ceil(block);
+    let part = block * SHARE_SCANNED_ELEMENTS.div_ceil(block);
     let (from, to): (&[T::Stored], &mut [T::Stored]) = (cast_slice(from), cast_slice_mut(to));
     let parts: Vec<_> = from.chunks(part).zip(to.chunks_mut(part)).collect();
-    crew::for_each(
+    parts::for_each(
         parts.into_iter(),
         || (),
         |(), (from, to)| {
@@ -262,7 +262,7 @@ impl Results {
             return Ok(Results::like(tensor));
         }
         let parts: Vec<&Tensor> = before.into_iter().chain([tensor]).chain(after).collect();
-        let all = Parts::cat(&parts, dim as isize)?.results()?;
+        let all = JoinedParts::cat(&parts, dim as isize)?.results()?;
         let mut sizes = all.shape().to_vec();
         sizes[dim] = sizes[dim].saturating_sub(n);
         Ok(Results::one(Shape::new(&sizes)?, all.dtype()))

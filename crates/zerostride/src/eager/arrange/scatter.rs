@@ -6,7 +6,7 @@ use zerostride_ops::{Complex32, Complex64, DType, Element, bf16, f16, with_type}
 use zerostride_shape::InternalOverlap;
 
 use super::gather::{along, lifted};
-use super::offsets::Offsets;
+use super::offsets::PickedOffsets;
 use super::{access, named_dim};
 use crate::{Error, Result, Tensor};
 
@@ -40,7 +40,7 @@ combined!(f16 bf16 f32 f64 Complex32 Complex64, |a, b| a + b, a * b);
 macro_rules! combine {
     ($name:ident, $combination:ident, $doc:literal) => {
         #[doc = $doc]
-        pub(super) fn $name(dtype: DType, offsets: &Offsets, from: &[u8], to: &mut [u8]) {
+        pub(super) fn $name(dtype: DType, offsets: &PickedOffsets, from: &[u8], to: &mut [u8]) {
             with_type!(dtype, T => {
                 let from: &[<T as Element>::Stored] = cast_slice(from);
                 let to: &mut [<T as Element>::Stored] = cast_slice_mut(to);
@@ -115,7 +115,7 @@ impl Tensor {
         dim: isize,
         index: &Tensor,
         source: &Tensor,
-        write: impl FnOnce(DType, &Offsets, &[u8], &mut [u8]),
+        write: impl FnOnce(DType, &PickedOffsets, &[u8], &mut [u8]),
     ) -> Result<()> {
         named_dim(dim, self.ndim())?;
         let refused = || Error::runtime("scatter(): Expected dtype int32/int64 for index");

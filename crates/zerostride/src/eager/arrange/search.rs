@@ -8,11 +8,11 @@ use super::picks::Pick;
 use super::sort::with_ordered;
 use super::{Results, access};
 use crate::interrupt::{self, STRIDE};
-use crate::threads::crew;
+use crate::threads::parts;
 use crate::{Dims, Error, Expr, Result, Tensor};
 
 /// Values that a thread searches for at least.
-const GRAIN_ELEMENTS: usize = 1 << 12;
+const SHARE_SEARCHED_ELEMENTS: usize = 1 << 12;
 
 impl Tensor {
     /// The index of every nonzero element, in row-major order: `torch.nonzero`.
@@ -93,10 +93,10 @@ impl Tensor {
                 with_ordered!(dtype, T => {
                     let rows: &[<T as Element>::Stored] = cast_slice(rows);
                     let wanted: &[<T as Element>::Stored] = cast_slice(wanted);
-                    let parts: Vec<_> = wanted.chunks(GRAIN_ELEMENTS).zip(found.chunks_mut(GRAIN_ELEMENTS)).enumerate().collect();
-                    crew::for_each(parts.into_iter(), || (), |(), (part, (wanted, found))| {
+                    let parts: Vec<_> = wanted.chunks(SHARE_SEARCHED_ELEMENTS).zip(found.chunks_mut(SHARE_SEARCHED_ELEMENTS)).enumerate().collect();
+                    parts::for_each(parts.into_iter(), || (), |(), (part, (wanted, found))| {
                         for (at, (&value, index)) in wanted.iter().zip(found).enumerate() {
-                            let row = (part * GRAIN_ELEMENTS + at) / each.max(1) * n;
+                            let row = (part * SHARE_SEARCHED_ELEMENTS + at) / each.max(1) * n;
                             // NaN comes after every number, and every value after NaN.
                             let before = |other: &<T as Element>::Stored| {
                                 other.partial_cmp(&value).is_none_or(|order| order.is_lt() || right && order.is_eq())

@@ -8,17 +8,17 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, DType, Element, bf16, f16};
 use zerostride_shape::{ErrorClass, Shape};
 
-use super::entries::{Entry, GRAIN_ELEMENTS, sort};
+use super::entries::{SHARE_ENTRIES, SortEntry, sort};
 use super::{Results, access, named_dim, scratch};
 use crate::interrupt::{self, STRIDE};
-use crate::threads::crew;
+use crate::threads::parts;
 use crate::{Error, Result, Tensor};
 
 /// Entries among which one is selected without a check for interrupts: within some tens of milliseconds.
-const LONG_ELEMENTS: usize = 1 << 22;
+const UNINTERRUPTED_ENTRIES: usize = 1 << 22;
 
 /// A dtype whose elements have an order, NaN last.
-pub(super) trait Ordered: Element {
+pub(super) trait Sortable: Element {
     /// Bits of a key.
     const KEY_BITS: u32;
     /// An integer in the order of the elements.
@@ -27,7 +27,7 @@ pub(super) trait Ordered: Element {
 
 macro_rules! ordered {
     ($($type:ty: $bits:literal, |$value:ident| $key:expr;)*) => {
-        $(impl Ordered for $type {
+        $(impl Sortable for $type {
             const KEY_BITS: u32 = $bits;
             #[inline(always)]
             fn key($value: Self::Stored) -> u64 { $key }
@@ -124,8 +124,8 @@ impl Rank {
 }
 
 /// Moves the entry of an index in sorted order there, with smaller ones before it and larger ones after it.
-fn select<E: Entry>(entries: &mut [E], index: usize) {
-    if entries.len() <= LONG_ELEMENTS {
+fn select<E: SortEntry>(entries: &mut [E], index: usize) {
+    if entries.len() <= UNINTERRUPTED_ENTRIES {
         entries.select_nth_unstable(index);
         return;
     }
@@ -141,7 +141,7 @@ fn select<E: Entry>(entries: &mut [E], index: usize) {
 
 /// Writes the indices of the wanted elements of a row, sorted; equal elements keep their order. Where only
 /// some are wanted, only those are sorted.
-fn order_row<T: Ordered, E: Entry>(
+fn order_row<T: Sortable, E: SortEntry>(
     row: &[T::Stored],
     wanted: Wanted,
     (entries, other): (&mut [E], &mut [E]),
@@ -181,7 +181,7 @@ fn order_row<T: Ordered, E: Entry>(
 }
 
 /// Sorts rows of `n` elements, and writes the indices of the wanted elements of each; neither number is 0.
-fn order_rows<T: Ordered, E: Entry>(
+fn order_rows<T: Sortable, E: SortEntry>(
     rows: &[T::Stored],
     n: usize,
     wanted: Wanted,
@@ -190,9 +190,9 @@ fn order_rows<T: Ordered, E: Entry>(
 ) -> Result<()> {
     let room = || -> Result<_> { Ok((scratch::<E>(n, shape)?, scratch::<E>(n, shape)?)) };
     // Threads share many rows; a single row is sorted by all of them.
-    let many = GRAIN_ELEMENTS.div_ceil(n);
+    let many = SHARE_ENTRIES.div_ceil(n);
     let parts: Vec<_> = rows.chunks(many * n).zip(indices.chunks_mut(many * wanted.count())).collect();
-    crew::for_each(parts.into_iter(), room, |room, (rows, indices)| {
+    parts::for_each(parts.into_iter(), room, |room, (rows, indices)| {
         let (entries, other) = room.as_mut().map_err(|error| error.clone())?;
         let (entries, other) = (cast_slice_mut(entries.bytes_mut()), cast_slice_mut(other.bytes_mut()));
         rows.chunks(n).zip(indices.chunks_mut(wanted.count())).try_for_each(|(row, indices)| {
@@ -348,11 +348,11 @@ mod tests {
     #[test]
     fn keys_are_in_the_order_of_the_values() {
         let order = [f32::NEG_INFINITY, -3.0, -1e-40, 0.0, 1e-40, 2.0, f32::INFINITY, f32::NAN];
-        assert!(order.map(<f32 as Ordered>::key).is_sorted_by(|a, b| a < b));
-        assert_eq!(<f32 as Ordered>::key(-0.0), <f32 as Ordered>::key(0.0));
-        assert_eq!(<f64 as Ordered>::key(-f64::NAN), <f64 as Ordered>::key(f64::NAN));
-        assert!([i64::MIN, -1, 0, i64::MAX].map(<i64 as Ordered>::key).is_sorted_by(|a, b| a < b));
-        assert!(<f64 as Ordered>::key(f64::INFINITY) < <f64 as Ordered>::key(f64::NAN));
-        assert!((0..=u16::MAX).all(|bits| <f16 as Ordered>::key(f16::from_bits(bits)) <= 0xffff));
+        assert!(order.map(<f32 as Sortable>::key).is_sorted_by(|a, b| a < b));
+        assert_eq!(<f32 as Sortable>::key(-0.0), <f32 as Sortable>::key(0.0));
+        assert_eq!(<f64 as Sortable>::key(-f64::NAN), <f64 as Sortable>::key(f64::NAN));
+        assert!([i64::MIN, -1, 0, i64::MAX].map(<i64 as Sortable>::key).is_sorted_by(|a, b| a < b));
+        assert!(<f64 as Sortable>::key(f64::INFINITY) < <f64 as Sortable>::key(f64::NAN));
+        assert!((0..=u16::MAX).all(|bits| <f16 as Sortable>::key(f16::from_bits(bits)) <= 0xffff));
     }
 }

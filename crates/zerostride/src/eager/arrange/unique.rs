@@ -5,7 +5,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, DType, Element, with_type};
 use zerostride_shape::{ErrorClass, Shape};
 
-use super::sort::{Ordered, Wanted, with_ordered};
+use super::sort::{Sortable, Wanted, with_ordered};
 use super::{Results, access, list, named_dim};
 use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result, Tensor};

@@ -10,13 +10,13 @@ use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer, lane_rows, lanes};
 use zerostride_ops::{DType, Reduction};
 
 use crate::plan::{FoldForm, Grid, LANE_ROWS};
-use crate::threads::crew;
+use crate::threads::parts;
 
 /// Results that one fold has at most.
 const FOLD_RESULTS: usize = 2048;
 
 /// Parts that a piece is divided into, at most twice as many.
-const MOST_PARTS: usize = 16;
+const MOST_PIECE_PARTS: usize = 16;
 
 /// A reduction that goes on from piece to piece.
 pub(crate) struct Folding {
@@ -43,7 +43,7 @@ pub(super) fn divide<S, E: Send>(
 ) -> Result<(), E> {
     let mut folds: Vec<Box<dyn Fold>> = (0..parts).map(|_| reducer.start(columns)).collect();
     let part = |state: &mut S, (index, fold): (usize, &mut Box<dyn Fold>)| take(state, &mut **fold, index);
-    crew::for_each(folds.iter_mut().enumerate(), state, part)?;
+    parts::for_each(folds.iter_mut().enumerate(), state, part)?;
     folds.into_iter().for_each(|part| fold.append(part));
     Ok(())
 }
@@ -115,10 +115,10 @@ impl Folding {
                 hand(&mut **fold, block * FOLD_RESULTS, rows.clone());
                 Ok::<_, Infallible>(())
             };
-            let Ok(()) = crew::for_each(folds.iter_mut().enumerate(), || (), part);
+            let Ok(()) = parts::for_each(folds.iter_mut().enumerate(), || (), part);
             return;
         };
-        let group = (rows.len() / LEAF_ELEMENTS / MOST_PARTS).next_power_of_two() * LEAF_ELEMENTS;
+        let group = (rows.len() / LEAF_ELEMENTS / MOST_PIECE_PARTS).next_power_of_two() * LEAF_ELEMENTS;
         let start = first.next_multiple_of(group).min(rows.end);
         let groups = (rows.end - start) / group;
         if groups < 2 {

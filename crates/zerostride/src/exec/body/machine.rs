@@ -4,16 +4,14 @@
 
 use smallvec::SmallVec;
 use zerostride_code::Write;
-use zerostride_kernels::{LEAF_ELEMENTS, Native, PackDim, pack};
+use zerostride_kernels::{CACHE_LINE_BYTES, LEAF_ELEMENTS, Native, PackDim, pack};
 
+use super::load_kind::LoadKind;
 use super::native::End;
-use super::program::{Compiled, LoadKind, Stage, StageInput, StageWork};
+use super::program::{Compiled, Stage, StageInput, StageWork};
 use crate::Result;
-use crate::exec::elements::{ElementSlice, Feed, Place, Scratch, Sink, StridedRange};
+use crate::exec::elements::{ElementSlice, Feed, RowAddress, RowSink, Scratch, StridedRange};
 use crate::plan::TILE_ELEMENTS;
-
-/// Bytes of a cache line.
-const CACHE_LINE_BYTES: usize = 64;
 
 /// One thread's tiles, which code has no use for.
 pub(crate) struct Machine<'a> {
@@ -46,7 +44,7 @@ impl<'a> Machine<'a> {
         rows: usize,
         len: usize,
         feeds: &[Feed<'_>],
-        sink: &mut Sink<'_>,
+        sink: &mut RowSink<'_>,
         write: Write,
     ) -> Result<()> {
         let compiled = self.compiled;
@@ -67,18 +65,18 @@ impl<'a> Machine<'a> {
             let start = compiled.tiles[..index].iter().sum::<usize>() * self.room;
             let step = if is_one { 0 } else { len * compiled.tiles[index] };
             debug_assert!(start + rows * step <= size);
-            Place { first: memory.wrapping_add(start), step: step as isize }
+            RowAddress { first: memory.wrapping_add(start), step: step as isize }
         };
         let mut first = 0;
         while first < rows {
             let rows = together.min(rows - first);
             for stage in &compiled.stages {
-                let mut places: SmallVec<[Place; 4]> = SmallVec::new();
+                let mut places: SmallVec<[RowAddress; 4]> = SmallVec::new();
                 for &(input, _) in &stage.inputs {
                     places.push(match input {
                         StageInput::Load(load) => feeds[load].place().from(first as isize),
                         StageInput::Number(number) => {
-                            Place { first: compiled.numbers[number].as_ptr().cast_mut(), step: 0 }
+                            RowAddress { first: compiled.numbers[number].as_ptr().cast_mut(), step: 0 }
                         }
                         StageInput::Tile(index) => tile(index, rows, self.repeated[index].is_some()),
                     });
@@ -125,15 +123,15 @@ impl Compiled {
         code: &Native,
         rows: usize,
         len: usize,
-        loads: impl Iterator<Item = Place>,
-        ends: &[Place],
+        loads: impl Iterator<Item = RowAddress>,
+        ends: &[RowAddress],
     ) {
-        let number = |bytes: &[u8; 16]| Place { first: bytes.as_ptr().cast_mut(), step: 0 };
+        let number = |bytes: &[u8; 16]| RowAddress { first: bytes.as_ptr().cast_mut(), step: 0 };
         let operands = loads.chain(self.numbers.iter().map(number)).chain(ends.iter().copied());
         let count = self.loads.len() + self.numbers.len() + ends.len();
         let bytes = |distance: isize| std::ptr::without_provenance_mut(distance as usize);
         let mut arguments: SmallVec<[*mut u8; 24]> = SmallVec::from_elem(bytes(0), 2 * count);
-        for (index, Place { first, step }) in operands.enumerate() {
+        for (index, RowAddress { first, step }) in operands.enumerate() {
             (arguments[index], arguments[count + index]) = (first, bytes(step));
         }
         for (kind, item) in &self.loads {
@@ -175,11 +173,11 @@ impl Compiled {
         for line in 0..rows {
             let mut run = |leaf: usize, rows: usize, len: usize| {
                 let first = held[(line * leaves + leaf) * bytes..].as_mut_ptr();
-                let held = Place { first, step: bytes as isize };
+                let held = RowAddress { first, step: bytes as isize };
                 let loads = feeds.iter().zip(&self.loads).map(|(feed, (kind, item))| {
                     let step = if *kind == LoadKind::Splat { 0 } else { LEAF_ELEMENTS * item };
                     let first = feed.place().from(line as isize).first.wrapping_add(leaf * step);
-                    Place { first, step: step as isize }
+                    RowAddress { first, step: step as isize }
                 });
                 // SAFETY: the line has these leaves in all feeds, and each has accumulators of its own, as
                 // many as the code takes.
@@ -216,10 +214,10 @@ impl Compiled {
             assert!(count == 0 || first + (count - 1) * step < rows);
             repeat(empty, held);
             let loads = feeds.iter().map(|feed| {
-                let Place { first, step: to_next } = feed.place().from(first as isize);
-                Place { first, step: to_next.wrapping_mul(step as isize) }
+                let RowAddress { first, step: to_next } = feed.place().from(first as isize);
+                RowAddress { first, step: to_next.wrapping_mul(step as isize) }
             });
-            let place = Place { first: held.as_mut_ptr(), step: 0 };
+            let place = RowAddress { first: held.as_mut_ptr(), step: 0 };
             // SAFETY: the feeds have these rows, and there is an accumulator for each of their elements.
             unsafe { self.run_code(code, count, len, loads, &[place, place]) };
             take(held, first);
@@ -229,7 +227,7 @@ impl Compiled {
     /// # Panics
     /// If there is not a feed for each load, a feed or the sink has fewer rows or elements, or elements at
     /// other distances.
-    fn check(&self, rows: usize, len: usize, feeds: &[Feed<'_>], sink: &Sink<'_>) {
+    fn check(&self, rows: usize, len: usize, feeds: &[Feed<'_>], sink: &RowSink<'_>) {
         assert!(rows <= sink.rows.count && fits(len, self.item, sink.rows.bytes));
         self.check_feeds(rows, len, feeds);
     }
@@ -266,7 +264,7 @@ impl Compiled {
                 let (first, len) = if kind == LoadKind::Splat { (0, 1) } else { (first, len) };
                 feeds.push(ElementSlice { bytes, item, first }.rows(1, len, 0));
             }
-            machine.run(1, len, &feeds, &mut Sink::lines(out, 1, len * self.item), Write::Cached)?;
+            machine.run(1, len, &feeds, &mut RowSink::lines(out, 1, len * self.item), Write::Cached)?;
         }
         Ok(())
     }
@@ -289,7 +287,7 @@ impl Compiled {
         let row = len.checked_mul(self.item).expect("rows are in memory");
         assert!(rows.checked_mul(row) == Some(out.len()));
         assert!(loads.iter().filter(|load| load.is_none()).count() < 2);
-        let sink = Sink::lines(out, rows, row);
+        let sink = RowSink::lines(out, rows, row);
         let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
         for (load, kind) in loads.iter().zip(&self.loads) {
             feeds.push(load.unwrap_or_else(|| {
@@ -335,7 +333,7 @@ fn repeat(of: &[u8], to: &mut [u8]) {
 /// The places have that many rows of what the stage reads, `len` elements each, or one where the stage reads
 /// one for all; `out` is writable for as many rows and overlaps none of them, except that a copy may have it
 /// at the rows that it reads. All are aligned to their elements.
-unsafe fn run(stage: &Stage, rows: usize, len: usize, places: &[Place], out: Place) -> Result<()> {
+unsafe fn run(stage: &Stage, rows: usize, len: usize, places: &[RowAddress], out: RowAddress) -> Result<()> {
     for row in 0..rows as isize {
         let from = |input: usize| places[input].from(row).first;
         let to = out.from(row).first;
@@ -497,7 +495,7 @@ impl<'a> Tiles<'a> {
             None => (lines, len, feeds),
         };
         let result = &mut tile[..count * len * compiled.item];
-        let mut sink = Sink::lines(result, count, len * compiled.item);
+        let mut sink = RowSink::lines(result, count, len * compiled.item);
         let machine = self.machine.as_mut().expect("what is no load is computed");
         machine.run(count, len, &feeds, &mut sink, Write::Cached)?;
         Ok(Taken::Elements(result))
@@ -506,24 +504,24 @@ impl<'a> Tiles<'a> {
 
 /// One thread's tile for the results of a reduction, and the program that they go through, with a tile of its
 /// own.
-pub(crate) struct Results<'a> {
+pub(crate) struct ResultTile<'a> {
     /// Bytes of a result.
     item: usize,
     results: Scratch,
     finish: Option<(&'a Compiled, Scratch)>,
 }
 
-impl<'a> Results<'a> {
+impl<'a> ResultTile<'a> {
     /// A tile for at most `len` results of `item` bytes, which are the only load of the program that they go
     /// through, if they do.
-    pub(crate) fn new(finish: Option<&'a Compiled>, len: usize, item: usize) -> Results<'a> {
+    pub(crate) fn new(finish: Option<&'a Compiled>, len: usize, item: usize) -> ResultTile<'a> {
         let finish = finish.map(|finish| (finish, Scratch::new(len * finish.item)));
-        Results { item, results: Scratch::new(len * item), finish }
+        ResultTile { item, results: Scratch::new(len * item), finish }
     }
 
     /// What becomes of `len` results that `fill` fills the tile with.
     pub(crate) fn finished(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<&[u8]> {
-        let Results { item, results, finish } = self;
+        let ResultTile { item, results, finish } = self;
         let results = &mut results.bytes_mut()[..len * *item];
         fill(results);
         let Some((program, tile)) = finish else { return Ok(results) };

@@ -8,10 +8,10 @@ use zerostride_kernels::{Matrices, Matrix, ProductScratch, ProductSizes, matmul,
 use crate::exec::elements::{ElementSlice, StridedDims};
 use crate::interrupt;
 use crate::plan::{Factor, Work};
-use crate::threads::{crew, num_threads};
+use crate::threads::{num_threads, parts};
 
 /// The least and the most rows that are multiplied at a time: every such block packs the right factor anew.
-const BLOCK_ROWS: [usize; 2] = [128, 1024];
+const PART_ROWS: [usize; 2] = [128, 1024];
 
 /// Multiplications below which a product is not worth dividing among threads.
 const GRAIN_MULTIPLICATIONS: usize = 1 << 18;
@@ -55,12 +55,12 @@ pub(in crate::exec) fn run(
             (Matrices { first: first_a, apart: apart(a) }, Matrices { first: first_b, apart: apart(b) });
         matmul_small(dtype, sizes, count, a, b, out);
     };
-    let [least, most] = BLOCK_ROWS;
+    let [least, most] = PART_ROWS;
     // Every thread has some blocks.
     let block = (n / (2 * num_threads())).next_multiple_of(least).min(most).max(least).min(n);
     let worth = GRAIN_MULTIPLICATIONS.div_ceil(m.saturating_mul(k).max(1));
     let (part, row) = (worth.next_multiple_of(block), m * dtype.item_size());
-    let Ok(()) = crew::for_each(
+    let Ok(()) = parts::for_each(
         out.chunks_mut(part * row).enumerate(),
         || ProductScratch::asking(interrupt::check),
         |scratch, (index, mut rest)| {

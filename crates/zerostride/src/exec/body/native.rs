@@ -13,7 +13,7 @@ use zerostride_kernels::{
 };
 use zerostride_ops::{DType, Op, Reduction};
 
-use super::program::LoadKind;
+use super::load_kind::LoadKind;
 use crate::fork::{Guarded, Lock, OnceLock};
 use crate::plan::{Instruction, Program, Register};
 
@@ -45,7 +45,7 @@ pub(in crate::exec) enum End {
 
 /// All that a code depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Source {
+struct CodeKey {
     /// The dtypes of loads and how they are read.
     loads: Vec<(DType, Read)>,
     lines: Vec<(Line, DType)>,
@@ -57,7 +57,7 @@ struct Source {
 
 /// A program that may become machine code.
 pub(in crate::exec) struct ProgramCode {
-    source: Source,
+    source: CodeKey,
     /// Elements that were computed so far, at most [`WORTH_ELEMENTS`] and some.
     computed: AtomicUsize,
     cached: OnceLock<Option<Arc<Native>>>,
@@ -96,7 +96,7 @@ impl ProgramCode {
             Instruction::Cast(from) => Line::Cast(*from),
             Instruction::Map { op, compute, operands } => Line::Map(*op, *compute, operands.clone()),
         };
-        let source = Source {
+        let source = CodeKey {
             loads: program.loads.iter().zip(kinds).map(|(load, kind)| (load.dtype, read(kind))).collect(),
             lines: program.instructions.iter().map(line).zip(program.dtypes.iter().copied()).collect(),
             result: program.result,
@@ -133,7 +133,7 @@ impl ProgramCode {
             Printing::Worth => self.cached.get().is_some() || self.is_worth(rows, len),
             Printing::Always => true,
         };
-        let of = |end| kept(Source { end, ..self.source.clone() });
+        let of = |end| kept(CodeKey { end, ..self.source.clone() });
         let cached = is_wanted.then(|| self.cached.get_or_init(|| of(self.source.end)).as_deref())??;
         match (write, self.source.end) {
             (Write::NonTemporal, End::Stored(_)) => {
@@ -163,8 +163,8 @@ pub(in crate::exec) fn is_worth_printing(elements: usize) -> bool {
 }
 
 /// The code of a program, which is printed if it is not kept; `None` where there is none.
-fn kept(source: Source) -> Option<Arc<Native>> {
-    static CODES: Lock<Option<HashMap<Source, Option<Arc<Native>>>>> = Lock::new(Guarded::Codes, None);
+fn kept(source: CodeKey) -> Option<Arc<Native>> {
+    static CODES: Lock<Option<HashMap<CodeKey, Option<Arc<Native>>>>> = Lock::new(Guarded::Codes, None);
     if let Some(code) = CODES.lock().get_or_insert_default().get(&source) {
         return code.clone();
     }
@@ -178,7 +178,7 @@ fn kept(source: Source) -> Option<Arc<Native>> {
     code
 }
 
-impl Source {
+impl CodeKey {
     /// The program as a code; `None` if an operation has none.
     fn row(&self) -> Option<Row> {
         let mut code = Builder::new();

@@ -3,29 +3,29 @@
 
 use std::ops::Range;
 
-use super::machine::Results;
+use super::machine::ResultTile;
 use super::program::Compiled;
 use crate::Result;
-use crate::exec::elements::{Input, LineOrder, Output, Scratch, StridedRange};
+use crate::exec::elements::{LineOrder, ReduceInput, Scratch, StepOutput, StridedRange};
 use crate::plan::{PAIR_COLUMNS, PAIR_ROWS, Pairs, TILE_ELEMENTS};
-use crate::threads::crew;
+use crate::threads::parts;
 
 /// The most rows that are combined with the same packed columns, and elements of them.
-const BLOCK_ROWS: usize = 256;
+const PACKED_ROWS: usize = 256;
 const PACKED_ELEMENTS: usize = 8 * TILE_ELEMENTS;
 
 impl Pairs {
     /// Reduces all pairs, by parts of rows. Results may go through a program.
     pub(in crate::exec) fn run(
         &self,
-        inputs: &[Input<'_>],
+        inputs: &[ReduceInput<'_>],
         finish: Option<&Compiled>,
-        out: Output<'_>,
+        out: StepOutput<'_>,
     ) -> Result<()> {
         // The elements of a row are the same for all columns.
         let (rows, columns) = (&inputs[self.row].outer(), &inputs[self.column]);
-        let state = || Results::new(finish, PAIR_ROWS * self.most(), self.results.item_size());
-        let part = |results: &mut Results<'_>, mut out: Output<'_>| {
+        let state = || ResultTile::new(finish, PAIR_ROWS * self.most(), self.results.item_size());
+        let part = |results: &mut ResultTile<'_>, mut out: StepOutput<'_>| {
             let Range { start, end } = out.columns();
             let (mut row, end) = (start / self.columns, end / self.columns);
             while row < end {
@@ -36,8 +36,8 @@ impl Pairs {
             }
             Ok(())
         };
-        let together = (PACKED_ELEMENTS / self.depth).clamp(PAIR_ROWS, BLOCK_ROWS);
-        crew::for_each(out.parts(together * self.columns), state, part)
+        let together = (PACKED_ELEMENTS / self.depth).clamp(PAIR_ROWS, PACKED_ROWS);
+        parts::for_each(out.parts(together * self.columns), state, part)
     }
 
     /// The most columns that are packed at once.
@@ -49,9 +49,9 @@ impl Pairs {
 
     fn block(
         &self,
-        (left, right): (&Input<'_>, &Input<'_>),
+        (left, right): (&ReduceInput<'_>, &ReduceInput<'_>),
         rows: Range<usize>,
-        (results, out): (&mut Results<'_>, &mut Output<'_>),
+        (results, out): (&mut ResultTile<'_>, &mut StepOutput<'_>),
     ) -> Result<()> {
         let (depth, item, most) = (self.depth, self.dtype.item_size(), self.most());
         let mut packed_rows = Scratch::new(rows.len() * depth * item);

@@ -6,19 +6,9 @@ use zerostride_code::Write;
 use zerostride_kernels::{CastKernel, MapKernel, Printing, cast_kernel, map_kernel, store_scalar};
 use zerostride_ops::DType;
 
+use super::load_kind::LoadKind;
 use super::native::{End, ProgramCode};
 use crate::plan::{Instruction, Program, Register};
-
-/// How a program reads a load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum LoadKind {
-    /// One element for each result.
-    Vector,
-    /// The same, with a stride of so many elements. Only code reads them.
-    Stepped(isize),
-    /// A broadcast scalar.
-    Splat,
-}
 
 /// Where a stage reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

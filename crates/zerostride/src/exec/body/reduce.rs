@@ -10,20 +10,21 @@ use zerostride_ops::DType;
 use zerostride_shape::Shape;
 
 use super::fold;
-use super::machine::{Results, Taken, Tiles};
+use super::load_kind::LoadKind;
+use super::machine::{ResultTile, Taken, Tiles};
 use super::native::{End, is_worth_printing};
-use super::program::{Compiled, LoadKind};
+use super::program::Compiled;
 use crate::exec::cache;
 use crate::exec::elements::{
-    ElementSlice, Input, LineOrder, Output, StridedElements, StridedRange, Window, Written,
+    ElementSlice, LineOrder, ReduceInput, StepOutput, StridedElements, StridedRange, Window, Written,
 };
 use crate::fork::OnceLock;
 use crate::memory::Block;
 use crate::plan::{
-    Cost, FoldForm, Grid, LANE_ROWS, Pairs, REDUCED_TILE_ELEMENTS, ReduceWalk, SHORT_LINE_ELEMENTS, Source,
-    Work,
+    Cost, ElementSource, FoldForm, Grid, LANE_ROWS, Pairs, REDUCED_TILE_ELEMENTS, ReduceWalk,
+    SHORT_LINE_ELEMENTS, Work,
 };
-use crate::threads::crew;
+use crate::threads::parts;
 use crate::{Result, interrupt, num_threads};
 
 /// Elements that one task takes at least, where each result has a power of two of leaves.
@@ -37,7 +38,7 @@ const ACCUMULATED_ELEMENTS: usize = 16 * LEAF_ELEMENTS;
 const UNASKED_ELEMENTS: usize = 1 << 23;
 
 /// Parts that the groups of one block are divided into, at most twice as many.
-const MOST_PARTS: usize = 64;
+const MOST_BLOCK_PARTS: usize = 64;
 
 /// What is kept with a program.
 struct PreparedReduce {
@@ -69,10 +70,10 @@ struct ReduceLoop {
 }
 
 /// What one thread works with: tiles for elements that are not read in place, and one for results.
-type FoldWorker<'p> = (Option<Tiles<'p>>, Box<dyn Fold>, Results<'p>);
+type FoldWorker<'p> = (Option<Tiles<'p>>, Box<dyn Fold>, ResultTile<'p>);
 
 /// The reduction of a window's elements.
-struct Reduction<'a, 'p> {
+struct WindowReduction<'a, 'p> {
     reducer: Reducer,
     prepared: &'p PreparedReduce,
     walk: &'p ReduceWalk,
@@ -83,7 +84,7 @@ struct Reduction<'a, 'p> {
     form: FoldForm,
     /// Results of a block.
     columns: usize,
-    inputs: &'a [Input<'a>],
+    inputs: &'a [ReduceInput<'a>],
     slices: &'a [Option<ElementSlice<'a>>],
     /// Bytes of what a fold yields.
     item: usize,
@@ -96,7 +97,7 @@ struct Reduction<'a, 'p> {
 pub(in crate::exec) fn run<'a>(
     work: &Work,
     window: &Window<'_>,
-    read: impl Fn(Source) -> Block<'a>,
+    read: impl Fn(ElementSource) -> Block<'a>,
     (block, dtype): (Block<'a>, DType),
 ) -> Result<()> {
     let Work::Reduce { op, compute, correction, kept, reduced, program, finish } = work else {
@@ -154,9 +155,9 @@ pub(in crate::exec) fn run<'a>(
     let inputs = loads.map(|(index, (load, (first, strides)))| {
         let layout = (&walk.sizes[..], &strides[..], load.offset + first + window.moved(index));
         let elements = StridedElements::read(read(load.source), load.dtype.item_size(), layout, &out);
-        Input::new(elements.expect("a reduction writes into memory of its own"), walk.kept)
+        ReduceInput::new(elements.expect("a reduction writes into memory of its own"), walk.kept)
     });
-    let inputs: SmallVec<[Input<'_>; 4]> = inputs.collect();
+    let inputs: SmallVec<[ReduceInput<'_>; 4]> = inputs.collect();
     if let Some(pairs) = pairs {
         return pairs.run(&inputs, prepared.finish.as_ref(), out);
     }
@@ -170,7 +171,7 @@ pub(in crate::exec) fn run<'a>(
     let item = prepared.finish.as_ref().map_or(dtype.item_size(), |finish| finish.loads[0].1);
     let (inputs, slices, Grid { results, count, .. }) = (&inputs[..], &slices[..], walk.grid);
     let (across, empty) = (across.as_ref(), empty.as_deref());
-    let reduction = Reduction {
+    let reduction = WindowReduction {
         reducer,
         prepared,
         walk,
@@ -197,7 +198,7 @@ pub(in crate::exec) fn run<'a>(
         return done;
     }
     let effort = prepared.cost.effort(results.saturating_mul(count));
-    crew::for_each_of(effort, parts, || reduction.worker(None), |worker, out| reduction.part(worker, out))
+    parts::for_each_of(effort, parts, || reduction.worker(None), |worker, out| reduction.part(worker, out))
 }
 
 impl ReduceLoops {
@@ -209,11 +210,11 @@ impl ReduceLoops {
     }
 }
 
-impl<'p> Reduction<'_, 'p> {
+impl<'p> WindowReduction<'_, 'p> {
     fn worker(&self, fold: Option<Box<dyn Fold>>) -> FoldWorker<'p> {
         let (columns, finish) = (self.columns, self.prepared.finish.as_ref());
         let fold = fold.unwrap_or_else(|| self.reducer.start(columns));
-        (self.tiles(), fold, Results::new(finish, columns, self.item))
+        (self.tiles(), fold, ResultTile::new(finish, columns, self.item))
     }
 
     /// Tiles for elements that are not read in place.
@@ -223,7 +224,7 @@ impl<'p> Reduction<'_, 'p> {
         self.direct.is_none().then(|| Tiles::new(self.compiled, elements, self.walk.is_load))
     }
 
-    fn part(&self, worker: &mut FoldWorker<'p>, mut out: Output<'_>) -> Result<()> {
+    fn part(&self, worker: &mut FoldWorker<'p>, mut out: StepOutput<'_>) -> Result<()> {
         let Range { start, end } = out.columns();
         let inner = self.walk.grid.inner;
         let (tiles, fold, results) = worker;
@@ -238,7 +239,7 @@ impl<'p> Reduction<'_, 'p> {
                 }
                 // Threads take a power of two of groups at a time, so that the tree is that of one pass.
                 groups => {
-                    let step = (groups / MOST_PARTS).max(1).next_power_of_two();
+                    let step = (groups / MOST_BLOCK_PARTS).max(1).next_power_of_two();
                     let part = |tiles: &mut Option<Tiles<'p>>, fold: &mut dyn Fold, part: usize| {
                         self.leaves(tiles, fold, &columns, part * step..groups.min((part + 1) * step))
                     };

@@ -22,15 +22,15 @@ use zerostride_shape::{Layout, Shape, checked_bytes, coalesce, contiguous_stride
 
 use crate::expr::Expr;
 use crate::memory::{Access, Named};
-use crate::plan::{Leaf, Passes, Plan, Program, Source, Step, Work, last_reads};
+use crate::plan::{ElementSource, Leaf, Plan, PlanSteps, Program, Step, Work, last_reads};
 use crate::{Device, Error, Result, Tensor};
 
-use queue::{Operand, Piece, Queue, Refusal, tensor};
+use queue::{DeviceBytes, DeviceOperand, Queue, Refusal, tensor};
 pub(crate) use queue::{download, empty, upload};
 use record::{Missing, Parts, Reduced, part_count};
 
 /// What is kept with a program.
-type Kept<T> = Result<(Arc<T>, Vec<u64>), Missing>;
+type KeptCode<T> = Result<(Arc<T>, Vec<u64>), Missing>;
 
 /// The device on which a plan runs; `None` if that is the CPU. Numbers, tensors without dimensions, may be on
 /// the CPU beside tensors on a device.
@@ -98,18 +98,23 @@ struct Run<'a> {
 
 /// Elements in memory.
 #[derive(Clone, Copy)]
-struct Place<'a> {
-    piece: Piece<'a>,
+struct DeviceElements<'a> {
+    piece: DeviceBytes<'a>,
     /// The byte at which element 0 is, which need not be in memory itself.
     first: i64,
 }
 
-impl<'a> Place<'a> {
+impl<'a> DeviceElements<'a> {
     /// The parts of elements as operands of a loop, the first element at an offset.
-    fn operands(self, dtype: DType, offset: i64, strides: &[isize]) -> impl Iterator<Item = Operand<'a>> {
+    fn operands(
+        self,
+        dtype: DType,
+        offset: i64,
+        strides: &[isize],
+    ) -> impl Iterator<Item = DeviceOperand<'a>> {
         let (item, parts) = (dtype.item_size() as i64, part_count(dtype) as i64);
         let strides: Vec<i64> = strides.iter().map(|&stride| stride as i64 * item).collect();
-        (0..parts).map(move |part| Operand::Elements {
+        (0..parts).map(move |part| DeviceOperand::Elements {
             piece: self.piece,
             first: self.first + offset * item + part * (item / parts),
             strides: strides.clone(),
@@ -137,7 +142,7 @@ impl<'a> Run<'a> {
     }
 
     fn on(mut self, queue: &mut Queue, target: Option<&Tensor>) -> Result<Vec<Option<Tensor>>> {
-        let Passes { steps, buffers, results, layouts, .. } = &*self.plan.passes;
+        let PlanSteps { steps, buffers, results, layouts, .. } = &*self.plan.passes;
         for leaf in self.plan.leaves.iter().filter(|leaf| leaf.tensor.device() != Device::Cpu) {
             leaf.check(leaf.tensor.storage().version())?;
         }
@@ -145,12 +150,12 @@ impl<'a> Run<'a> {
         for (index, step) in steps.iter().enumerate() {
             let buffer = &buffers[step.output];
             if let Some(target) = target.filter(|_| index + 1 == steps.len()) {
-                self.step(queue, step, Place { piece: Piece::of_tensor(target), first: 0 })?;
+                self.step(queue, step, DeviceElements { piece: DeviceBytes::of_tensor(target), first: 0 })?;
                 target.storage().count_write();
             } else {
                 let bytes = checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
                 let memory = queue.allocate(bytes, &buffer.shape)?;
-                self.step(queue, step, Place { piece: Piece::of_memory(&memory), first: 0 })?;
+                self.step(queue, step, DeviceElements { piece: DeviceBytes::of_memory(&memory), first: 0 })?;
                 self.buffers[step.output] = Some(memory);
             }
             for (buffer, _) in last.iter().enumerate().filter(|(_, last)| **last == Some(index)) {
@@ -164,7 +169,7 @@ impl<'a> Run<'a> {
         Ok(results.iter().zip(layouts).map(result).collect())
     }
 
-    fn step(&self, queue: &mut Queue, step: &Step, out: Place<'_>) -> Result<()> {
+    fn step(&self, queue: &mut Queue, step: &Step, out: DeviceElements<'_>) -> Result<()> {
         let dtype = self.plan.passes.buffers[step.output].dtype;
         let done = match &step.work {
             Work::Map { .. } => self.map(queue, &step.work, dtype, out),
@@ -187,36 +192,42 @@ impl<'a> Run<'a> {
         numbers: &[u64],
         starts: &[i64],
         strides: &[impl Deref<Target = [isize]>],
-    ) -> Vec<Operand<'_>> {
-        let mut operands: Vec<Operand<'_>> = Vec::new();
+    ) -> Vec<DeviceOperand<'_>> {
+        let mut operands: Vec<DeviceOperand<'_>> = Vec::new();
         for ((load, &start), strides) in program.loads.iter().zip(starts).zip(strides) {
             let place = match load.source {
-                Source::Leaf(leaf) if !self.numbers[leaf].is_empty() => {
-                    operands.extend(self.numbers[leaf].iter().map(|&bits| Operand::Number(bits)));
+                ElementSource::Leaf(leaf) if !self.numbers[leaf].is_empty() => {
+                    operands.extend(self.numbers[leaf].iter().map(|&bits| DeviceOperand::Number(bits)));
                     continue;
                 }
-                Source::Leaf(leaf) => {
+                ElementSource::Leaf(leaf) => {
                     let Leaf { tensor, moved, .. } = &self.plan.leaves[leaf];
                     let first = -(*moved as i64 * load.dtype.item_size() as i64);
-                    Place { piece: Piece::of_tensor(tensor), first }
+                    DeviceElements { piece: DeviceBytes::of_tensor(tensor), first }
                 }
-                Source::Buffer(buffer) => {
+                ElementSource::Buffer(buffer) => {
                     let memory =
                         self.buffers[buffer].as_ref().expect("a buffer is there until its last read");
-                    Place { piece: Piece::of_memory(memory), first: 0 }
+                    DeviceElements { piece: DeviceBytes::of_memory(memory), first: 0 }
                 }
             };
             operands.extend(place.operands(load.dtype, load.offset as i64 + start, strides));
         }
-        operands.extend(numbers.iter().map(|&bits| Operand::Number(bits)));
+        operands.extend(numbers.iter().map(|&bits| DeviceOperand::Number(bits)));
         operands
     }
 
-    fn map(&self, queue: &mut Queue, work: &Work, dtype: DType, out: Place<'_>) -> Result<(), Refusal> {
+    fn map(
+        &self,
+        queue: &mut Queue,
+        work: &Work,
+        dtype: DType,
+        out: DeviceElements<'_>,
+    ) -> Result<(), Refusal> {
         let Work::Map { shape, program, out: out_strides, out_offset } = work else {
             unreachable!("the step is element-wise")
         };
-        let kept: &Kept<Code> =
+        let kept: &KeptCode<Code> =
             program.on_device.get(|| record::map(program).map(|(code, numbers)| (Arc::new(code), numbers)));
         let (code, numbers) = kept.as_ref().map_err(|missing| Refusal::Missing(missing.clone()))?;
         let loads = program.loads.iter().map(|load| &*load.strides);
@@ -232,12 +243,18 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn reduce(&self, queue: &mut Queue, work: &Work, dtype: DType, out: Place<'_>) -> Result<(), Refusal> {
+    fn reduce(
+        &self,
+        queue: &mut Queue,
+        work: &Work,
+        dtype: DType,
+        out: DeviceElements<'_>,
+    ) -> Result<(), Refusal> {
         let Work::Reduce { op, kept, reduced, program, finish, .. } = work else {
             unreachable!("the step is a reduction")
         };
         let yields = finish.as_ref().map_or(dtype, |finish| finish.loads[0].dtype);
-        let codes: &Kept<Reduced> = program.on_device.get(|| {
+        let codes: &KeptCode<Reduced> = program.on_device.get(|| {
             let recorded = record::reduction(*op, program, yields, finish.as_deref());
             recorded.map(|(codes, numbers)| (Arc::new(codes), numbers))
         });
@@ -275,13 +292,13 @@ impl<'a> Run<'a> {
             let bytes = results as usize * dtype.item_size() / parts;
             let apart: Vec<Memory> =
                 (0..parts).map(|_| queue.allocate(bytes, kept)).collect::<Result<_>>()?;
-            let targets: Vec<(Piece<'_>, u64)> =
-                apart.iter().map(|memory| (Piece::of_memory(memory), 0)).collect();
+            let targets: Vec<(DeviceBytes<'_>, u64)> =
+                apart.iter().map(|memory| (DeviceBytes::of_memory(memory), 0)).collect();
             queue.reduce(codes, (sizes, &rows), &operands, &targets, tree)?;
             let own_bytes = (dtype.item_size() / parts) as i64;
-            let place = Place { first: out.first + first, ..out };
+            let place = DeviceElements { first: out.first + first, ..out };
             for (&(piece, _), to) in targets.iter().zip(place.operands(dtype, 0, &[1])) {
-                let from = Operand::Elements { piece, first: 0, strides: vec![own_bytes] };
+                let from = DeviceOperand::Elements { piece, first: 0, strides: vec![own_bytes] };
                 queue.map(&Arc::new(record::copy(own)), &[results], &[from, to])?;
             }
             Ok(())

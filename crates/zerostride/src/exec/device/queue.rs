@@ -13,7 +13,7 @@ use std::sync::{Arc, MutexGuard};
 
 use zerostride_code::print::Unprintable;
 use zerostride_code::print::ptx::{
-    self, Argument, LeavesForm, LeavesLoop, LevelLoop, MapForm, MapLoop, Reduction, THREADS,
+    self, Argument, LeavesForm, LeavesLoop, LevelLoop, MapForm, MapLoop, ReductionCodes, THREADS,
 };
 use zerostride_code::{Code, Type};
 use zerostride_cuda::{Gpu, Kernel, Memory};
@@ -30,13 +30,13 @@ const MOST_KERNELS: usize = 1024;
 
 /// What a kernel is printed from, with the number of its device.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Source {
+enum KernelKey {
     Map(Arc<Code>, MapForm),
     Leaves { reduced: Arc<Reduced>, form: LeavesForm, ends: bool },
     Level { reduced: Arc<Reduced>, ends: bool },
 }
 
-static KERNELS: Lock<Option<HashMap<(usize, Source), Kernel>>> = Lock::new(Guarded::Devices, None);
+static KERNELS: Lock<Option<HashMap<(usize, KernelKey), Kernel>>> = Lock::new(Guarded::Devices, None);
 
 /// An error of a device's driver.
 fn failure(index: usize, error: &zerostride_cuda::Error) -> Error {
@@ -67,43 +67,47 @@ impl From<Unprintable> for Refusal {
 
 /// Memory of a device that is there while `'a` lasts, and then until the work is done that was enqueued.
 #[derive(Clone, Copy)]
-pub(super) struct Piece<'a> {
+pub(super) struct DeviceBytes<'a> {
     start: u64,
     len: u64,
     alive: PhantomData<&'a ()>,
 }
 
-impl<'a> Piece<'a> {
+impl<'a> DeviceBytes<'a> {
     /// The storage of a tensor that is on a device.
-    pub(super) fn of_tensor(tensor: &'a Tensor) -> Piece<'a> {
+    pub(super) fn of_tensor(tensor: &'a Tensor) -> DeviceBytes<'a> {
         assert_ne!(tensor.device(), Device::Cpu);
         let storage = tensor.storage();
-        Piece { start: storage.start().addr().get() as u64, len: storage.len() as u64, alive: PhantomData }
+        DeviceBytes {
+            start: storage.start().addr().get() as u64,
+            len: storage.len() as u64,
+            alive: PhantomData,
+        }
     }
 
-    pub(super) fn of_memory(memory: &'a Memory) -> Piece<'a> {
-        Piece { start: memory.address(), len: memory.len() as u64, alive: PhantomData }
+    pub(super) fn of_memory(memory: &'a Memory) -> DeviceBytes<'a> {
+        DeviceBytes { start: memory.address(), len: memory.len() as u64, alive: PhantomData }
     }
 }
 
 /// An operand of a loop.
 #[derive(Clone)]
-pub(super) enum Operand<'a> {
+pub(super) enum DeviceOperand<'a> {
     /// The bits of a number.
     Number(u64),
     /// Elements in memory, the first so many bytes into it, with distances in bytes along each dimension.
-    Elements { piece: Piece<'a>, first: i64, strides: Vec<i64> },
+    Elements { piece: DeviceBytes<'a>, first: i64, strides: Vec<i64> },
 }
 
-impl Operand<'_> {
+impl DeviceOperand<'_> {
     /// The operand as a kernel's argument.
     ///
     /// # Panics
     /// If an element of the loop is outside of the memory.
     fn argument(&self, sizes: &[u32], ty: Type) -> Argument {
         match self {
-            Operand::Number(bits) => Argument::Number(*bits),
-            Operand::Elements { piece, first, strides } => {
+            DeviceOperand::Number(bits) => Argument::Number(*bits),
+            DeviceOperand::Elements { piece, first, strides } => {
                 assert_eq!(strides.len(), sizes.len());
                 let (mut low, mut high) = (i128::from(*first), i128::from(*first));
                 for (&size, &stride) in sizes.iter().zip(strides) {
@@ -121,7 +125,11 @@ impl Operand<'_> {
     }
 }
 
-fn arguments(operands: &[Operand<'_>], sizes: &[u32], types: impl Iterator<Item = Type>) -> Vec<Argument> {
+fn arguments(
+    operands: &[DeviceOperand<'_>],
+    sizes: &[u32],
+    types: impl Iterator<Item = Type>,
+) -> Vec<Argument> {
     operands.iter().zip(types).map(|(operand, ty)| operand.argument(sizes, ty)).collect()
 }
 
@@ -130,15 +138,15 @@ fn result_types(code: &Code) -> impl Iterator<Item = Type> {
 }
 
 /// The reduction as it is printed: what it ends with is stored, or its accumulators are.
-fn printed(reduced: &Reduced, ends: bool) -> Reduction<'_> {
+fn printed(reduced: &Reduced, ends: bool) -> ReductionCodes<'_> {
     let ending = ends.then_some(&reduced.ending);
-    Reduction { step: &reduced.step, merge: &reduced.merge, ending, empty: &reduced.empty }
+    ReductionCodes { step: &reduced.step, merge: &reduced.merge, ending, empty: &reduced.empty }
 }
 
 /// A device that only this thread gives work to.
 pub(super) struct Queue {
     gpu: &'static Gpu,
-    kernels: MutexGuard<'static, Option<HashMap<(usize, Source), Kernel>>>,
+    kernels: MutexGuard<'static, Option<HashMap<(usize, KernelKey), Kernel>>>,
 }
 
 impl Queue {
@@ -171,7 +179,7 @@ impl Queue {
     /// What it touches with these arguments is memory of the device that is there.
     unsafe fn launch(
         &mut self,
-        source: Source,
+        source: KernelKey,
         blocks: u32,
         arguments: &[u64],
         print: impl FnOnce() -> Result<ptx::Kernel, Unprintable>,
@@ -203,7 +211,7 @@ impl Queue {
         &mut self,
         code: &Arc<Code>,
         sizes: &[u32],
-        operands: &[Operand<'_>],
+        operands: &[DeviceOperand<'_>],
     ) -> Result<(), Refusal> {
         let types = code.inputs().iter().copied().chain(result_types(code));
         let loops = MapLoop { sizes: sizes.to_vec(), operands: arguments(operands, sizes, types) };
@@ -211,7 +219,9 @@ impl Queue {
         let (blocks, words) = (loops.blocks(&form), loops.arguments(&form));
         // SAFETY: the elements of all operands are inside of memory that is there.
         unsafe {
-            self.launch(Source::Map(Arc::clone(code), form.clone()), blocks, &words, || ptx::map(code, &form))
+            self.launch(KernelKey::Map(Arc::clone(code), form.clone()), blocks, &words, || {
+                ptx::map(code, &form)
+            })
         }
     }
 
@@ -224,8 +234,8 @@ impl Queue {
         &mut self,
         reduced: &Arc<Reduced>,
         (kept, along): (&[u32], &[u32]),
-        operands: &[Operand<'_>],
-        targets: &[(Piece<'_>, u64)],
+        operands: &[DeviceOperand<'_>],
+        targets: &[(DeviceBytes<'_>, u64)],
         (lanes, leaf): (u32, u32),
     ) -> Result<(), Refusal> {
         let count: u32 = kept.iter().product();
@@ -262,7 +272,7 @@ impl Queue {
         let mut memory = if left == 1 { Vec::new() } else { accumulators(self, left)? };
         loops.results = if left == 1 { last.clone() } else { addresses(&memory) };
         let (blocks, words) = (loops.blocks(&form), loops.arguments(&form));
-        let source = Source::Leaves { reduced: Arc::clone(reduced), form: form.clone(), ends: left == 1 };
+        let source = KernelKey::Leaves { reduced: Arc::clone(reduced), form: form.clone(), ends: left == 1 };
         let reduction = printed(reduced, left == 1);
         // SAFETY: the elements of all operands are inside of memory that is there, and so are the results.
         unsafe { self.launch(source, blocks, &words, || ptx::leaves(&reduction, &form)) }?;
@@ -271,7 +281,7 @@ impl Queue {
             left = level.left_after();
             let next = if left == 1 { Vec::new() } else { accumulators(self, left)? };
             level.to = if left == 1 { last.clone() } else { addresses(&next) };
-            let source = Source::Level { reduced: Arc::clone(reduced), ends: left == 1 };
+            let source = KernelKey::Level { reduced: Arc::clone(reduced), ends: left == 1 };
             let print = || ptx::level(&printed(reduced, left == 1));
             // SAFETY: as above; as many accumulators are left as were stored, and as many are stored as the
             // next level has.
@@ -310,7 +320,7 @@ pub(crate) fn upload(index: usize, bytes: &[u8], layout: Layout, dtype: DType) -
 pub(crate) fn download(tensor: &Tensor, to: &mut [u8]) -> Result<()> {
     let Device::Cuda(index) = tensor.device() else { unreachable!("the tensor is on a device") };
     let queue = Queue::of(index)?;
-    let (piece, reach) = (Piece::of_tensor(tensor), tensor.reach());
+    let (piece, reach) = (DeviceBytes::of_tensor(tensor), tensor.reach());
     assert_eq!(to.len(), reach.len());
     // SAFETY: the range is in the tensor's storage, and only the queue, which is locked, gives work that
     // writes there.

@@ -1,7 +1,7 @@
 //! Owns the elements of a step: that they are in memory, and the copying of them between memory and tiles, in
 //! step with a loop. What it hands out is safe: elements that a step reads ([`StridedElements::read`]) never
-//! overlap its [`Output`], and parts of an output are disjoint. It does not know what is computed from the
-//! tiles.
+//! overlap its [`StepOutput`], and parts of an output are disjoint. It does not know what is computed from
+//! the tiles.
 
 use std::ops::Range;
 
@@ -72,7 +72,7 @@ impl<'a> StridedElements<'a> {
         block: Block<'a>,
         item: usize,
         layout: (&'a [usize], &'a [isize], isize),
-        output: &Output<'_>,
+        output: &StepOutput<'_>,
     ) -> Option<StridedElements<'a>> {
         let (elements, written) = (StridedElements::new(block, item, layout), output.elements);
         let apart = elements.is_elsewhere(written)
@@ -163,32 +163,32 @@ pub(super) fn back(dims: &[PackDim]) -> SmallVec<[PackDim; 12]> {
 }
 
 /// Elements that a reduction reads: the kept dimensions as columns, the reduced ones as rows.
-pub(crate) struct Input<'a> {
+pub(crate) struct ReduceInput<'a> {
     elements: StridedElements<'a>,
     kept: usize,
     columns: StridedDims<1>,
     rows: StridedDims<1>,
 }
 
-impl<'a> Input<'a> {
+impl<'a> ReduceInput<'a> {
     /// Elements in step with a loop, of whose dimensions the first `kept` are kept.
-    pub(in crate::exec) fn new(elements: StridedElements<'a>, kept: usize) -> Input<'a> {
+    pub(in crate::exec) fn new(elements: StridedElements<'a>, kept: usize) -> ReduceInput<'a> {
         let ((columns, rows), (of_columns, of_rows)) =
             (elements.sizes.split_at(kept), elements.strides.split_at(kept));
         let (columns, rows) = (StridedDims::of(columns, of_columns), StridedDims::of(rows, of_rows));
-        Input { elements, kept, columns, rows }
+        ReduceInput { elements, kept, columns, rows }
     }
 
     /// The same without the last of the kept dimensions: its first elements.
     ///
     /// # Panics
     /// If there is no such dimension, or no element.
-    pub(in crate::exec) fn outer(&self) -> Input<'a> {
+    pub(in crate::exec) fn outer(&self) -> ReduceInput<'a> {
         let StridedElements { ref block, sizes, strides, .. } = self.elements;
         assert!(!sizes.contains(&0));
         let (elements, kept) = (StridedElements { block: block.reader(), ..self.elements }, self.kept - 1);
         let columns = StridedDims::of(&sizes[..kept], &strides[..kept]);
-        Input { elements, kept, columns, rows: self.rows.clone() }
+        ReduceInput { elements, kept, columns, rows: self.rows.clone() }
     }
 
     /// Copies the elements of some columns of some rows to a tile.
@@ -196,7 +196,7 @@ impl<'a> Input<'a> {
     /// # Panics
     /// If columns or rows end outside the loop.
     pub(crate) fn load(&self, columns: Range<usize>, rows: StridedRange, order: LineOrder, tile: &mut [u8]) {
-        let Input { elements, columns: of_columns, rows: of_rows, .. } = self;
+        let ReduceInput { elements, columns: of_columns, rows: of_rows, .. } = self;
         let (columns, rows) = ((of_columns, columns), (of_rows, rows));
         elements.blocks(columns, rows, (order, tile.len()), |element, dims, position| {
             let to = tile.as_mut_ptr().wrapping_add(position);
@@ -210,7 +210,7 @@ impl<'a> Input<'a> {
 
     /// The elements of the loop in the memory from the first one to the last one, if that is aligned and
     /// nothing between them is the output's either.
-    pub(in crate::exec) fn slice(&self, output: &Output<'_>) -> Option<ElementSlice<'_>> {
+    pub(in crate::exec) fn slice(&self, output: &StepOutput<'_>) -> Option<ElementSlice<'_>> {
         let StridedElements { block, item, offset, reach, .. } = &self.elements;
         let apart = self.elements.is_elsewhere(output.elements);
         // No elements need more than the alignment of f64.
@@ -234,7 +234,7 @@ impl<'a> Input<'a> {
         rows: StridedRange,
         order: LineOrder,
     ) -> Option<(isize, isize)> {
-        let Input { columns: of_columns, rows: of_rows, .. } = self;
+        let ReduceInput { columns: of_columns, rows: of_rows, .. } = self;
         let columns = StridedRange::all(columns);
         let (line, along, lines, across) = match order {
             LineOrder::ByRow => (of_columns, columns, of_rows, rows),
@@ -274,19 +274,19 @@ impl<'a> Written<'a> {
     }
 
     /// Permission to write them.
-    pub(crate) fn output(&mut self) -> Output<'_> {
-        Output { columns: 0..self.1.numel(), elements: &self.0, dims: &self.1 }
+    pub(crate) fn output(&mut self) -> StepOutput<'_> {
+        StepOutput { columns: 0..self.1.numel(), elements: &self.0, dims: &self.1 }
     }
 }
 
 /// Elements that a step writes: a range of the columns of its loop, which it has to itself.
-pub(crate) struct Output<'a> {
+pub(crate) struct StepOutput<'a> {
     elements: &'a StridedElements<'a>,
     dims: &'a StridedDims<1>,
     columns: Range<usize>,
 }
 
-impl<'a> Output<'a> {
+impl<'a> StepOutput<'a> {
     /// Whether a load of the step reads exactly what the step writes, element for element.
     pub(crate) fn is_same(&self, block: &Block<'_>, strides: &[isize], offset: isize) -> bool {
         block.storage_start() == self.elements.block.storage_start()
@@ -303,11 +303,11 @@ impl<'a> Output<'a> {
     }
 
     /// Parts of `columns` columns each, the last of what is left.
-    pub(crate) fn parts(self, columns: usize) -> impl ExactSizeIterator<Item = Output<'a>> {
-        let Output { elements, dims, columns: Range { start, end } } = self;
+    pub(crate) fn parts(self, columns: usize) -> impl ExactSizeIterator<Item = StepOutput<'a>> {
+        let StepOutput { elements, dims, columns: Range { start, end } } = self;
         (0..(end - start).div_ceil(columns)).map(move |part| {
             let start = start + part * columns;
-            Output { elements, dims, columns: start..end.min(start + columns) }
+            StepOutput { elements, dims, columns: start..end.min(start + columns) }
         })
     }
 
@@ -317,7 +317,7 @@ impl<'a> Output<'a> {
     /// If the columns are not all in this part, or the tile is too short.
     pub(crate) fn store(&mut self, columns: Range<usize>, tile: &[u8]) {
         assert!(self.columns.start <= columns.start && columns.end <= self.columns.end);
-        let Output { elements, dims, .. } = *self;
+        let StepOutput { elements, dims, .. } = *self;
         if dims.is_dense() {
             let first = elements.offset + columns.start as isize;
             let tile = &tile[..columns.len() * elements.item];
@@ -328,9 +328,9 @@ impl<'a> Output<'a> {
         let one = (&StridedDims::of(&[], &[]), StridedRange::all(0..1));
         elements.blocks((dims, columns), one, (LineOrder::ByRow, tile.len()), |element, dims, position| {
             let from = tile.as_ptr().wrapping_add(position);
-            // SAFETY: as in `Input::load`, from the tile to memory. `Written::new` has seen that the block is
-            // writable and that no two columns share memory; only this part touches its columns, inputs read
-            // other elements, and `&mut self` keeps it to one access at a time.
+            // SAFETY: as in `ReduceInput::load`, from the tile to memory. `Written::new` has seen that the
+            // block is writable and that no two columns share memory; only this part touches its columns,
+            // inputs read other elements, and `&mut self` keeps it to one access at a time.
             unsafe { pack(elements.item, &back(dims), from, elements.address(element)) };
         });
     }
@@ -367,7 +367,7 @@ mod tests {
                 let offset = if strides[0] < 0 { 40 } else { 2 };
                 let read = (&sizes[..], &strides[..], offset);
                 let elements = StridedElements::read(fresh.block(), item, read, &out).unwrap();
-                let input = Input::new(elements, 2);
+                let input = ReduceInput::new(elements, 2);
                 for column_range in [0..6, 1..5, 2..3, 4..4] {
                     let every_other = StridedRange { first: 1, step: 2, count: 2 };
                     for rows in [

@@ -88,7 +88,7 @@ impl StridedRange {
 }
 
 /// Steps that follow each other: some along a dimension, with all of those inside it.
-pub(in crate::exec) struct Part {
+pub(in crate::exec) struct StridedPart {
     pub(in crate::exec) offset: isize,
     pub(in crate::exec) len: usize,
     /// The sizes and strides, innermost first.
@@ -102,7 +102,7 @@ impl StridedDims<1> {
     }
 
     /// Some steps in row-major order, in as few parts as there can be.
-    pub(in crate::exec) fn parts(&self, range: StridedRange) -> SmallVec<[Part; 4]> {
+    pub(in crate::exec) fn parts(&self, range: StridedRange) -> SmallVec<[StridedPart; 4]> {
         let StridedRange { first: mut at, step, count: mut left } = range;
         let mut parts = SmallVec::new();
         while left > 0 {
@@ -121,7 +121,7 @@ impl StridedDims<1> {
             let count = (left / inside).min((size - at / inside % size).div_ceil(step));
             dims.push((count, stride * step as isize));
             let ([offset], len) = (self.offsets(at), count * inside);
-            parts.push(Part { offset, len, dims });
+            parts.push(StridedPart { offset, len, dims });
             at += len * step;
             left -= len;
         }
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn parts_walk_in_row_major_order() {
         let steps = StridedDims::of(&[2, 3, 4], &[100, 10, 1]);
-        let of_part = |part: Part| {
+        let of_part = |part: StridedPart| {
             let walk = |steps: Vec<isize>, (len, stride): &(usize, isize)| -> Vec<isize> {
                 steps.iter().flat_map(|step| (0..*len as isize).map(move |at| step + at * stride)).collect()
             };

@@ -10,9 +10,9 @@ mod operand;
 mod rows;
 mod window;
 
-pub(in crate::exec) use access::{Input, LineOrder, Output, StridedElements, Written};
+pub(in crate::exec) use access::{LineOrder, ReduceInput, StepOutput, StridedElements, Written};
 pub(crate) use dims::StridedDims;
 pub(in crate::exec) use dims::StridedRange;
-pub(in crate::exec) use operand::{Operand, Share, Writer};
-pub(in crate::exec) use rows::{ElementSlice, Feed, NEAR_STEPS, Place, Scratch, Sink};
+pub(in crate::exec) use operand::{PanelOperand, PanelShare, PanelWriter};
+pub(in crate::exec) use rows::{ElementSlice, Feed, NEAR_STEPS, RowAddress, RowSink, Scratch};
 pub(in crate::exec) use window::{KeptFold, Window};

@@ -9,10 +9,10 @@ use std::ptr;
 use smallvec::SmallVec;
 use zerostride_kernels::{Pack, PackDim, Tuning};
 
-use super::access::{Output, StridedElements, back};
-use super::rows::{Feed, Rows, Scratch, Sink};
+use super::access::{StepOutput, StridedElements, back};
+use super::rows::{Feed, RowSink, Rows, Scratch};
 use crate::exec::cache;
-use crate::plan::{Panel, RowForm, Walk};
+use crate::plan::{Panel, PanelWalk, RowForm};
 
 /// Row strides that are multiples of so many bytes alias in L1: their lines map to few sets, and a transposed
 /// copy evicts them before it has filled them.
@@ -25,7 +25,7 @@ type Distances = SmallVec<[PackDim; 12]>;
 /// write in place.
 struct Panels<'a> {
     elements: &'a StridedElements<'a>,
-    walk: &'a Walk,
+    walk: &'a PanelWalk,
     form: RowForm,
     tile: Scratch,
     /// The prepared copy for panels of that many rows and elements of a row.
@@ -33,7 +33,7 @@ struct Panels<'a> {
 }
 
 /// Elements that one thread reads.
-pub(in crate::exec) struct Operand<'a> {
+pub(in crate::exec) struct PanelOperand<'a> {
     panels: Panels<'a>,
     /// What makes copies of panels.
     pack: fn(usize, &[PackDim]) -> Pack,
@@ -42,17 +42,17 @@ pub(in crate::exec) struct Operand<'a> {
 }
 
 /// Panels of what a step writes, by their numbers, that no other share has.
-pub(in crate::exec) struct Share<'a> {
+pub(in crate::exec) struct PanelShare<'a> {
     elements: &'a StridedElements<'a>,
-    walk: &'a Walk,
+    walk: &'a PanelWalk,
     numbers: Range<usize>,
 }
 
 /// What one thread writes with.
-pub(in crate::exec) struct Writer<'a>(Panels<'a>);
+pub(in crate::exec) struct PanelWriter<'a>(Panels<'a>);
 
 impl<'a> Panels<'a> {
-    fn new(elements: &'a StridedElements<'a>, walk: &'a Walk) -> Panels<'a> {
+    fn new(elements: &'a StridedElements<'a>, walk: &'a PanelWalk) -> Panels<'a> {
         Panels { elements, walk, form: walk.form(elements.strides), tile: Scratch::new(0), copy: None }
     }
 
@@ -147,15 +147,15 @@ impl<'a> Panels<'a> {
     }
 }
 
-impl<'a> Operand<'a> {
+impl<'a> PanelOperand<'a> {
     /// The panels of an operand of a step that touches `bytes`.
     pub(in crate::exec) fn new(
         elements: &'a StridedElements<'a>,
-        walk: &'a Walk,
+        walk: &'a PanelWalk,
         bytes: usize,
-    ) -> Operand<'a> {
+    ) -> PanelOperand<'a> {
         let pack = if cache::is_far(bytes) { Pack::far } else { Pack::new };
-        Operand { panels: Panels::new(elements, walk), pack, packed: None }
+        PanelOperand { panels: Panels::new(elements, walk), pack, packed: None }
     }
 
     /// The rows of a panel.
@@ -200,26 +200,26 @@ impl<'a> Operand<'a> {
     }
 }
 
-impl<'a> Share<'a> {
+impl<'a> PanelShare<'a> {
     /// All of an output in shares of as many panels, at least one, as have about that many elements.
     pub(in crate::exec) fn of(
-        output: &'a mut Output<'_>,
-        walk: &'a Walk,
+        output: &'a mut StepOutput<'_>,
+        walk: &'a PanelWalk,
         grain: usize,
-    ) -> impl ExactSizeIterator<Item = Share<'a>> {
+    ) -> impl ExactSizeIterator<Item = PanelShare<'a>> {
         let elements = output.elements();
         let panels = walk.count(elements.sizes);
         let numel: usize = elements.sizes.iter().product();
         let shares = (numel / grain.max(1)).clamp(1, panels);
         let border = move |share: usize| share * panels / shares;
-        (0..shares).map(move |share| Share { elements, walk, numbers: border(share)..border(share + 1) })
+        (0..shares).map(move |share| PanelShare { elements, walk, numbers: border(share)..border(share + 1) })
     }
 }
 
-impl<'a> Writer<'a> {
+impl<'a> PanelWriter<'a> {
     /// For shares of an output with these elements and this walk.
-    pub(in crate::exec) fn new(elements: &'a StridedElements<'a>, walk: &'a Walk) -> Writer<'a> {
-        Writer(Panels::new(elements, walk))
+    pub(in crate::exec) fn new(elements: &'a StridedElements<'a>, walk: &'a PanelWalk) -> PanelWriter<'a> {
+        PanelWriter(Panels::new(elements, walk))
     }
 
     /// Computes the panels of a share: hands out their rows, what operands have there, and where results go.
@@ -228,9 +228,9 @@ impl<'a> Writer<'a> {
     /// If the share is of another output.
     pub(in crate::exec) fn compute<E>(
         &mut self,
-        share: Share<'_>,
-        operands: &mut [Operand<'_>],
-        mut compute: impl FnMut(usize, usize, &[Feed<'_>], &mut Sink<'_>) -> Result<(), E>,
+        share: PanelShare<'_>,
+        operands: &mut [PanelOperand<'_>],
+        mut compute: impl FnMut(usize, usize, &[Feed<'_>], &mut RowSink<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let (own, numbers) = self.panels(share);
         // Rows lead to elements of the panel on the walk that has found them.
@@ -247,13 +247,13 @@ impl<'a> Writer<'a> {
                 debug_assert!(own.hold(own.first(panel), &rows));
                 // SAFETY: the rows' elements are the panel's, in a block that is writable; no two of them
                 // share memory, and only this part touches its own.
-                let mut sink = unsafe { Sink::new(at, rows) };
+                let mut sink = unsafe { RowSink::new(at, rows) };
                 return compute(rows.count, columns, &feeds, &mut sink);
             }
             let tile_rows = own.tile_rows(panel);
             let tile = own.tile(&tile_rows);
             // SAFETY: the tile has room for these rows.
-            let mut sink = unsafe { Sink::new(tile, tile_rows) };
+            let mut sink = unsafe { RowSink::new(tile, tile_rows) };
             compute(rows.count, columns, &feeds, &mut sink)?;
             let item = own.item();
             let copy = own.copy(panel, |dims| Pack::new(item, &back(dims)));
@@ -268,7 +268,11 @@ impl<'a> Writer<'a> {
     ///
     /// # Panics
     /// If the share is of another output, or the elements are of another size.
-    pub(in crate::exec) fn copy(&mut self, share: Share<'_>, Operand { panels: other, .. }: &Operand<'_>) {
+    pub(in crate::exec) fn copy(
+        &mut self,
+        share: PanelShare<'_>,
+        PanelOperand { panels: other, .. }: &PanelOperand<'_>,
+    ) {
         let (own, numbers) = self.panels(share);
         let item = own.item();
         assert!(item == other.item() && ptr::eq(other.walk, own.walk));
@@ -293,15 +297,15 @@ impl<'a> Writer<'a> {
     ///
     /// # Panics
     /// If the share is of another output.
-    fn panels(&mut self, share: Share<'_>) -> (&mut Panels<'a>, Range<usize>) {
-        let Writer(own) = self;
+    fn panels(&mut self, share: PanelShare<'_>) -> (&mut Panels<'a>, Range<usize>) {
+        let PanelWriter(own) = self;
         assert!(ptr::eq(share.elements, own.elements) && ptr::eq(share.walk, own.walk));
         (own, share.numbers)
     }
 
     /// Whether panels are copied from an operand by `Pack`: contiguous rows where code is slower, and
     /// panels that would need a tile. Code reads strided rows faster.
-    pub(in crate::exec) fn is_copy_of(&self, operand: &Operand<'_>) -> bool {
+    pub(in crate::exec) fn is_copy_of(&self, operand: &PanelOperand<'_>) -> bool {
         let forms = [self.0.form, operand.panels.form];
         self.0.item() == operand.panels.item()
             && match forms.contains(&RowForm::Scattered) {

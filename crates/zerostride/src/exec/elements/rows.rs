@@ -22,16 +22,16 @@ pub(in crate::exec) struct Rows {
 
 /// The address of the first row, which is only read if it is an operand's, and bytes from row to row.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::exec) struct Place {
+pub(in crate::exec) struct RowAddress {
     pub(in crate::exec) first: *mut u8,
     pub(in crate::exec) step: isize,
 }
 
-impl Place {
+impl RowAddress {
     /// The same from a later row on.
     #[inline(always)]
-    pub(in crate::exec) fn from(self, row: isize) -> Place {
-        Place { first: self.first.wrapping_offset(row.wrapping_mul(self.step)), ..self }
+    pub(in crate::exec) fn from(self, row: isize) -> RowAddress {
+        RowAddress { first: self.first.wrapping_offset(row.wrapping_mul(self.step)), ..self }
     }
 }
 
@@ -63,8 +63,8 @@ impl<'a> Feed<'a> {
         is_joined.then(|| Feed { rows: Rows { step: 0, count: 1, bytes: bytes * count }, ..self })
     }
 
-    pub(in crate::exec) fn place(&self) -> Place {
-        Place { first: self.at.cast_mut(), step: self.rows.step }
+    pub(in crate::exec) fn place(&self) -> RowAddress {
+        RowAddress { first: self.at.cast_mut(), step: self.rows.step }
     }
 }
 
@@ -136,30 +136,30 @@ impl<'a> ElementSlice<'a> {
 
 /// Rows that a program writes.
 #[derive(Debug)]
-pub(in crate::exec) struct Sink<'a> {
+pub(in crate::exec) struct RowSink<'a> {
     at: *mut u8,
     pub(in crate::exec) rows: Rows,
     lasting: PhantomData<&'a mut [u8]>,
 }
 
-impl Sink<'_> {
+impl RowSink<'_> {
     /// # Safety
     /// While `'a` lasts, the rows are writable, aligned to their elements and disjoint, and nothing else
     /// touches them but feeds of the same rows ([`Feed::new`]).
     pub(in crate::exec) unsafe fn new(at: *mut u8, rows: Rows) -> Self {
-        Sink { at, rows, lasting: PhantomData }
+        RowSink { at, rows, lasting: PhantomData }
     }
 }
 
-impl<'a> Sink<'a> {
+impl<'a> RowSink<'a> {
     /// Some rows of `line` bytes, one after the other.
     ///
     /// # Panics
     /// If there are fewer bytes.
-    pub(in crate::exec) fn lines(bytes: &'a mut [u8], count: usize, line: usize) -> Sink<'a> {
+    pub(in crate::exec) fn lines(bytes: &'a mut [u8], count: usize, line: usize) -> RowSink<'a> {
         assert!(count.checked_mul(line).is_some_and(|len| len <= bytes.len()));
         let rows = Rows { step: line as isize, count, bytes: line };
-        Sink { at: bytes.as_mut_ptr(), rows, lasting: PhantomData }
+        RowSink { at: bytes.as_mut_ptr(), rows, lasting: PhantomData }
     }
 
     /// The same rows for a program that reads what it writes over.
@@ -172,8 +172,8 @@ impl<'a> Sink<'a> {
         unsafe { Feed::new(self.at, self.rows, 1) }
     }
 
-    pub(in crate::exec) fn place(&self) -> Place {
-        Place { first: self.at, step: self.rows.step }
+    pub(in crate::exec) fn place(&self) -> RowAddress {
+        RowAddress { first: self.at, step: self.rows.step }
     }
 }
 

@@ -11,12 +11,12 @@ use smallvec::SmallVec;
 use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer, lane_rows};
 use zerostride_ops::DType;
 
-use super::steps::{Slots, allocate, block, run_work};
-use crate::exec::body::{Compiled, LoadKind, Results};
+use super::work::{Slots, allocate, block, run_work};
+use crate::exec::body::{Compiled, LoadKind, ResultTile};
 use crate::exec::elements::{KeptFold, Scratch, Window, Written};
 use crate::memory::{Access, Block, Fresh};
-use crate::plan::{FoldForm, FoldKind, FoldedStep, Group, Plan, Source, Step, Work};
-use crate::threads::{crew, num_threads};
+use crate::plan::{ElementSource, FoldForm, FoldKind, FoldedStep, Group, Plan, Step, Work};
+use crate::threads::{num_threads, parts};
 use crate::{Result, interrupt};
 
 /// Stands for the target where steps write to slots else.
@@ -53,9 +53,9 @@ pub(in crate::exec) fn run<'p>(
     }
     let leaves: SmallVec<[Block<'_>; 4]> = plan.leaves.iter().map(|leaf| block(memory, leaf)).collect();
     let others = &*slots;
-    let read = |source: Source| match source {
-        Source::Leaf(leaf) => leaves[leaf].reader(),
-        Source::Buffer(index) => {
+    let read = |source: ElementSource| match source {
+        ElementSource::Leaf(leaf) => leaves[leaf].reader(),
+        ElementSource::Buffer(index) => {
             others[run.slot(index)].as_ref().expect("what a step reads is there").block()
         }
     };
@@ -71,7 +71,7 @@ pub(in crate::exec) fn run<'p>(
     for (place, block) in of_rows {
         run.divide(place, block, &mut parts);
     }
-    crew::for_each(parts.iter_mut(), || Worker::new(&run), |worker, part| worker.run(&run, part, &read))?;
+    parts::for_each(parts.iter_mut(), || Worker::new(&run), |worker, part| worker.run(&run, part, &read))?;
     let mut parts = parts.into_iter().map(|part| part.folds);
     let mut folds = parts.next().expect("there are rows");
     for part in parts {
@@ -104,7 +104,7 @@ fn store(fold: &mut dyn Fold, step: &Step, made: &FoldedStep, dtype: DType, bloc
     let finish =
         finish.as_deref().map(|finish| finish.kept.get(|| Compiled::new(finish, &[LoadKind::Vector], false)));
     let (count, item) = (shape.numel(), dtype.item_size());
-    let mut results = Results::new(finish, count, finish.map_or(item, |finish| finish.loads[0].1));
+    let mut results = ResultTile::new(finish, count, finish.map_or(item, |finish| finish.loads[0].1));
     let finished = results.finished(count, |results| fold.finish(results))?;
     let (sizes, strides) = if shape.ndim() == 0 { (&[1][..], &[1][..]) } else { (&shape[..], &strides[..]) };
     Written::new(block, item, (sizes, strides, 0)).output().store(0..count, finished);
@@ -225,7 +225,7 @@ impl Worker {
         &mut self,
         run: &Run<'_>,
         part: &mut Part<'_>,
-        read: &(impl Fn(Source) -> Block<'a> + Sync),
+        read: &(impl Fn(ElementSource) -> Block<'a> + Sync),
     ) -> Result<()> {
         match run.group.folded.kind {
             FoldKind::Kept => {
@@ -273,7 +273,7 @@ impl Worker {
         run: &Run<'_>,
         (first, count): (usize, usize),
         part: &mut Part<'_>,
-        read: &impl Fn(Source) -> Block<'a>,
+        read: &impl Fn(ElementSource) -> Block<'a>,
         take: impl Fn(&mut dyn Fold, &[u8], usize),
     ) -> Result<()> {
         interrupt::check();
@@ -293,7 +293,7 @@ impl Worker {
             held.iter().map(|(place, block)| (*place, block.reader())).collect();
         let (mut folds, is_kept) = (part.folds.iter_mut(), folded.kind == FoldKind::Kept);
         for ((step, made), kept) in run.steps.iter().zip(&folded.steps).zip(kept) {
-            let held_of = |source: Source| {
+            let held_of = |source: ElementSource| {
                 let slot = source.buffer().map(|buffer| run.slot(buffer));
                 readers.iter().find(|(place, _)| Some(*place) == slot).map(|(_, block)| block)
             };
@@ -309,7 +309,7 @@ impl Worker {
                 one_of_many: run.one_of_many,
                 fold: Some(kept),
             };
-            let read = |source: Source| held_of(source).map_or_else(|| read(source), Block::reader);
+            let read = |source: ElementSource| held_of(source).map_or_else(|| read(source), Block::reader);
             if let Some(dtype) = made.dtype() {
                 run_work(&made.work, &window, read, (values.block_mut(), dtype))?;
                 let (fold, row) = (folds.next().expect("every reduction has a fold"), made.row_elements());

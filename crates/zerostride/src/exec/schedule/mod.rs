@@ -6,3 +6,4 @@ pub(crate) mod inline;
 mod panels;
 mod size;
 pub(super) mod steps;
+pub(super) mod work;

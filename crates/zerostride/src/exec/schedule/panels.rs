@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use smallvec::SmallVec;
 use zerostride_code::Write;
-use zerostride_kernels::fence;
+use zerostride_kernels::{CACHE_LINE_BYTES, fence};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides};
 
@@ -12,24 +12,24 @@ use super::size::Size;
 use crate::Result;
 use crate::exec::body::{Compiled, LoadKind, Machine, is_worth_printing};
 use crate::exec::cache;
-use crate::exec::elements::{NEAR_STEPS, Operand, Share, StridedElements, Window, Writer, Written};
+use crate::exec::elements::{
+    NEAR_STEPS, PanelOperand, PanelShare, PanelWriter, StridedElements, Window, Written,
+};
 use crate::fork::OnceLock;
 use crate::memory::Block;
 use crate::plan::{
-    Cost, Instruction, LEAST_PRINTED_ROW_BYTES, Load, Program, RowForm, Source, TILE_ELEMENTS, Walk,
+    Cost, ElementSource, Instruction, LEAST_PRINTED_ROW_BYTES, Load, PanelWalk, Program, RowForm,
+    TILE_ELEMENTS,
 };
-use crate::threads::crew;
+use crate::threads::parts;
 
 /// The most parts that a large loop is divided into.
-const MOST_PARTS: usize = 64;
+const MOST_PANEL_PARTS: usize = 64;
 
 /// Bytes from which on a row is worth non-temporal stores: shorter rows leave many cache lines written in
 /// part. Rows that do not begin at a line have two such ends each.
 const STREAM_ROW_BYTES: usize = 1 << 10;
 const STREAM_UNALIGNED_ROW_BYTES: usize = 8 << 10;
-
-/// Bytes of a cache line.
-const CACHE_LINE_BYTES: usize = 64;
 
 /// Runs a program for each element of a window of `shape`, and writes results at these strides from an offset
 /// on.
@@ -37,7 +37,7 @@ pub(super) fn run<'a>(
     (shape, program): (&Shape, &Program),
     (strides, offset): (&Strides, isize),
     window: &Window<'_>,
-    read: impl Fn(Source) -> Block<'a>,
+    read: impl Fn(ElementSource) -> Block<'a>,
     (block, dtype): (Block<'a>, DType),
 ) -> Result<()> {
     if shape.numel() == 0 {
@@ -78,13 +78,13 @@ pub(super) fn run<'a>(
     let worker = || {
         let machine = Machine::new(compiled, TILE_ELEMENTS.max(walk.row()));
         let elements = inputs.iter().map(|input| input.as_ref().unwrap_or(own));
-        let operand = |elements| Operand::new(elements, walk, cost.bytes());
-        let operands: SmallVec<[Operand<'_>; 6]> = elements.map(operand).collect();
-        (machine, operands, Writer::new(own, walk))
+        let operand = |elements| PanelOperand::new(elements, walk, cost.bytes());
+        let operands: SmallVec<[PanelOperand<'_>; 6]> = elements.map(operand).collect();
+        (machine, operands, PanelWriter::new(own, walk))
     };
     let least = cost.panel(windows);
-    let shares = Share::of(&mut out, walk, window.grain(least.max(part.numel() / MOST_PARTS)));
-    crew::for_each_of(cost.effort(part.numel()), shares, worker, |(machine, operands, writer), share| {
+    let shares = PanelShare::of(&mut out, walk, window.grain(least.max(part.numel() / MOST_PANEL_PARTS)));
+    parts::for_each_of(cost.effort(part.numel()), shares, worker, |(machine, operands, writer), share| {
         if copies && writer.is_copy_of(&operands[0]) {
             writer.copy(share, &operands[0]);
             return Ok(());
@@ -132,7 +132,7 @@ pub(in crate::exec) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Opti
 }
 
 /// Bytes from which on rows of elements of `item` bytes at these strides are worth non-temporal stores.
-fn least_streamed(walk: &Walk, strides: &Strides, item: usize) -> usize {
+fn least_streamed(walk: &PanelWalk, strides: &Strides, item: usize) -> usize {
     let (across, count) = walk.across();
     let apart = steps(strides)[across].unsigned_abs() * count * item;
     if apart.is_multiple_of(CACHE_LINE_BYTES) { STREAM_ROW_BYTES } else { STREAM_UNALIGNED_ROW_BYTES }
@@ -164,7 +164,7 @@ struct PreparedMap {
 
 /// A program prepared for a loop.
 struct PreparedLoop {
-    walk: Walk,
+    walk: PanelWalk,
     compiled: Compiled,
     cost: Cost,
 }
@@ -189,7 +189,7 @@ impl PreparedLoop {
             true => 0,
             false => cache::prefetch_bytes(cost.bytes(), written, is_of_streams(program)),
         };
-        let made = |walk: Walk| {
+        let made = |walk: PanelWalk| {
             let kind = |&(strides, _): &(&[isize], usize)| match walk.form(strides) {
                 RowForm::Splat => LoadKind::Splat,
                 RowForm::Stepped(step) => LoadKind::Stepped(step),
@@ -200,20 +200,20 @@ impl PreparedLoop {
         };
         // Stages start for each row; code has the loop over rows. It reads strided rows, too, where those of
         // results are contiguous.
-        let is_read = |(compiled, walk): &(Compiled, Walk)| {
+        let is_read = |(compiled, walk): &(Compiled, PanelWalk)| {
             let is_stepped =
                 |(strides, _): &(&[isize], usize)| matches!(walk.form(strides), RowForm::Stepped(_));
             let is_known = walk.form(all[0].0) == RowForm::Dense || !all.iter().any(is_stepped);
             is_known && compiled.is_printed_for(shape.numel())
         };
         let printed = |near: RangeInclusive<isize>| {
-            let unjoined = Walk::unjoined(&shape, &all, grain, near.clone()).map(made).filter(is_read);
-            unjoined.or_else(|| Some(made(Walk::new(&shape, &all, grain, near))).filter(is_read))
+            let unjoined = PanelWalk::unjoined(&shape, &all, grain, near.clone()).map(made).filter(is_read);
+            unjoined.or_else(|| Some(made(PanelWalk::new(&shape, &all, grain, near))).filter(is_read))
         };
         let may_be = is_worth_printing(shape.numel());
         let printed = may_be.then(|| printed(NEAR_STEPS).or_else(|| printed(1..=1))).flatten();
         let (compiled, walk) = printed.unwrap_or_else(|| {
-            let (compiled, walk) = made(Walk::new(&shape, &all, grain, 1..=1));
+            let (compiled, walk) = made(PanelWalk::new(&shape, &all, grain, 1..=1));
             let walk = if compiled.is_direct() { walk } else { walk.tiled() };
             (compiled, walk)
         });

@@ -1,19 +1,13 @@
 //! Owns the order of a plan's steps: in whose memory each writes, and which run together. It does not know
 //! what a step does.
 
-use smallvec::SmallVec;
-use zerostride_ops::DType;
-use zerostride_shape::checked_bytes;
-
-use super::{blocks, inline, panels};
+use super::work::{Slots, allocate, block, run_work};
+use super::{blocks, inline};
 use crate::exec::body;
 use crate::exec::elements::{ElementSlice, Window};
-use crate::memory::{Access, Block, Fresh};
-use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work};
-use crate::{Error, Result, Tensor};
-
-/// The result of each step of a plan that is still needed, by its slot.
-pub(in crate::exec) type Slots = SmallVec<[Option<Fresh>; 4]>;
+use crate::memory::{Access, Block};
+use crate::plan::{Buffer, ElementSource, Plan, Step, Work};
+use crate::{Result, Tensor};
 
 /// Runs a plan, whose last step writes to a target if there is one, and hands out the memory of its other
 /// results, in their slots.
@@ -64,10 +58,12 @@ fn run_step(
             let factor = |source| elements(source).expect("a factor is computed before its product");
             body::multiply(&step.work, factor(a.source), factor(b.source), fresh.bytes_mut());
         }
-        work => match inline::Step::of(work).and_then(|inline| inline.run(elements, fresh.bytes_mut())) {
-            Some(done) => done?,
-            None => run_whole(plan, step, memory, slots, fresh.block_mut())?,
-        },
+        work => {
+            match inline::StepInCache::of(work).and_then(|inline| inline.run(elements, fresh.bytes_mut())) {
+                Some(done) => done?,
+                None => run_whole(plan, step, memory, slots, fresh.block_mut())?,
+            }
+        }
     }
     slots[buffer.slot] = Some(fresh);
     Ok(())
@@ -77,9 +73,9 @@ fn run_whole(plan: &Plan, step: &Step, memory: &Access, slots: &Slots, out: Bloc
     let buffer = &plan.passes.buffers[step.output];
     // A dying operand is in the output's own block, which is out of its slot while the step runs.
     let own = out.reader();
-    let read = |source: Source| match source {
-        Source::Leaf(leaf) => block(memory, &plan.leaves[leaf]),
-        Source::Buffer(index) => match &slots[plan.passes.buffers[index].slot] {
+    let read = |source: ElementSource| match source {
+        ElementSource::Leaf(leaf) => block(memory, &plan.leaves[leaf]),
+        ElementSource::Buffer(index) => match &slots[plan.passes.buffers[index].slot] {
             Some(fresh) => fresh.block(),
             None => own.reader(),
         },
@@ -87,50 +83,23 @@ fn run_whole(plan: &Plan, step: &Step, memory: &Access, slots: &Slots, out: Bloc
     run_work(&step.work, &Window::ALL, read, (out, buffer.dtype))
 }
 
-/// Runs a window of a step's work.
-pub(super) fn run_work<'a>(
-    work: &Work,
-    window: &Window<'_>,
-    read: impl Fn(Source) -> Block<'a>,
-    out: (Block<'a>, DType),
-) -> Result<()> {
-    match work {
-        Work::Map { shape, program, out: strides, out_offset } => {
-            panels::run((shape, program), (strides, *out_offset), window, read, out)
-        }
-        Work::Reduce { .. } => body::reduce(work, window, read, out),
-        Work::Matmul { .. } => unreachable!("a matrix product is written to memory of its own"),
-    }
-}
-
 /// The elements of an operand or a result; `None` while a step writes over them.
 fn elements<'a>(
-    source: Source,
+    source: ElementSource,
     plan: &'a Plan,
     memory: &'a Access,
     slots: &'a Slots,
 ) -> Option<ElementSlice<'a>> {
     match source {
-        Source::Leaf(leaf) => {
+        ElementSource::Leaf(leaf) => {
             let leaf = &plan.leaves[leaf];
             let (item, bytes) = (leaf.tensor.dtype().item_size(), memory.guard(leaf.tensor.storage()));
             let first = -(leaf.first_byte() as isize / item as isize);
             Some(ElementSlice { bytes: bytes.bytes(leaf.tensor.reach()), item, first })
         }
-        Source::Buffer(index) => {
+        ElementSource::Buffer(index) => {
             let Buffer { dtype, slot, .. } = plan.passes.buffers[index];
             Some(ElementSlice { bytes: slots[slot].as_ref()?.bytes(), item: dtype.item_size(), first: 0 })
         }
     }
-}
-
-/// The elements of an operand, where its plan counts them.
-pub(super) fn block<'a>(memory: &'a Access, leaf: &Leaf) -> Block<'a> {
-    memory.guard(leaf.tensor.storage()).block(leaf.tensor.reach()).moved_to(leaf.first_byte())
-}
-
-/// Memory for the result of a step.
-pub(super) fn allocate(buffer: &Buffer) -> Result<Fresh> {
-    let bytes = checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
-    Fresh::arbitrary(bytes).ok_or_else(|| Error::OutOfMemory { bytes, shape: buffer.shape.clone() })
 }

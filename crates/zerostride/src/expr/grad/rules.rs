@@ -63,7 +63,7 @@ macro_rules! define_rules {
             operand: &Expr,
             result: &Expr,
             cotangent: &Expr,
-            reduced: &Reduced,
+            reduced: &ReducedDims,
         ) -> Option<Expr> {
             match op {
                 $(Reduction::$rv => reduction!($rn $rg operand result cotangent reduced),)*
@@ -83,7 +83,7 @@ macro_rules! reduction {
 for_each_op!(define_rules);
 
 /// What a reduction does besides the operation.
-pub(super) struct Reduced {
+pub(super) struct ReducedDims {
     /// The reduced dimensions; they stay.
     pub(super) dims: Dims,
     /// How many elements each result combines.
@@ -522,13 +522,13 @@ fn where_(operands: &[Expr], _: &Expr, g: &Expr) -> Cotangents {
     Cotangents::from([0.0.into(), only(g, condition), Expr::from(0.0).where_(condition, g)])
 }
 
-fn sum(_: &Expr, _: &Expr, g: &Expr, _: &Reduced) -> Expr {
+fn sum(_: &Expr, _: &Expr, g: &Expr, _: &ReducedDims) -> Expr {
     g.clone()
 }
 
 /// The product of all other elements, without dividing by zeros: they are counted, and where another element
 /// is the only zero, it is a factor of its own, by which the derivative of the derivative is right, too.
-fn prod(x: &Expr, _: &Expr, g: &Expr, reduced: &Reduced) -> Expr {
+fn prod(x: &Expr, _: &Expr, g: &Expr, reduced: &ReducedDims) -> Expr {
     let is_zero = x.eq(0.0);
     let zeros = Expr::from(0.0).where_(is_zero.logical_not(), x);
     let others = is_zero.sum(reduced.dims.clone()) - is_zero.to_dtype(DType::I64);
@@ -540,16 +540,16 @@ fn prod(x: &Expr, _: &Expr, g: &Expr, reduced: &Reduced) -> Expr {
 }
 
 /// Equal elements share.
-fn amax(x: &Expr, y: &Expr, g: &Expr, reduced: &Reduced) -> Expr {
+fn amax(x: &Expr, y: &Expr, g: &Expr, reduced: &ReducedDims) -> Expr {
     let is = x.eq(y);
     only(g, &is) / is.sum(reduced.dims.clone())
 }
 
-fn amin(x: &Expr, y: &Expr, g: &Expr, reduced: &Reduced) -> Expr {
+fn amin(x: &Expr, y: &Expr, g: &Expr, reduced: &ReducedDims) -> Expr {
     amax(x, y, g, reduced)
 }
 
-fn var(x: &Expr, _: &Expr, g: &Expr, reduced: &Reduced) -> Expr {
+fn var(x: &Expr, _: &Expr, g: &Expr, reduced: &ReducedDims) -> Expr {
     let deviation = x - x.mean(reduced.dims.clone());
     g * deviation * (2.0 / (reduced.count as f64 - reduced.correction))
 }

@@ -9,9 +9,10 @@ use std::collections::HashMap;
 
 use zerostride_ops::{Category, DType, Op, Scalar};
 
-use super::rules::{self, Cotangents, Reduced};
+use super::rules::{self, Cotangents, ReducedDims};
 use super::views;
-use crate::expr::{Dims, Expr, Kind, Meta, Slope, keepdim};
+use crate::expr::node::Slope;
+use crate::expr::{Dims, Expr, Kind, Meta, keepdim};
 use crate::{Error, Result};
 
 /// The cotangents that reach variables, which are told by the identities of nodes; those that none reaches
@@ -139,7 +140,7 @@ fn step(node: &Expr, cotangent: &Expr) -> Result<Cotangents> {
             let (result, cotangent) = (whole(result), whole(cotangent));
             // A tensor without dimensions has none that stay; for `Dims` an empty list is all.
             let dims: Dims = keepdim(&dims[..]);
-            let reduced = Reduced { dims, count, correction: *correction };
+            let reduced = ReducedDims { dims, count, correction: *correction };
             let pulled = rules::of_reduction(*op, &operand, &result, &cotangent, &reduced);
             Cotangents::from_iter([pulled.ok_or_else(|| without_derivative(op.op(), node))?])
         }

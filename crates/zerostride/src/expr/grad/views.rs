@@ -145,7 +145,9 @@ pub(super) fn of_tensor(cotangent: &Expr, seen: &Layout, tensor: &Layout) -> Res
     if seen == tensor {
         return Ok(Some(cotangent.clone()));
     }
-    let (Some(seen), Some(whole)) = (Ordered::of(seen), Ordered::of(tensor)) else { return Ok(None) };
+    let (Some(seen), Some(whole)) = (InMemoryOrder::of(seen), InMemoryOrder::of(tensor)) else {
+        return Ok(None);
+    };
     let numel = whole.sizes.iter().product();
     let begins = seen.first - whole.first;
     if !whole.stretched.is_empty()
@@ -172,7 +174,7 @@ pub(super) fn of_tensor(cotangent: &Expr, seen: &Layout, tensor: &Layout) -> Res
 }
 
 /// Elements `strides` apart, in one dimension of that size.
-fn flat(mut block: Expr, seen: &Ordered, first: usize, size: usize) -> Result<Expr> {
+fn flat(mut block: Expr, seen: &InMemoryOrder, first: usize, size: usize) -> Result<Expr> {
     let mut reach = 1;
     block = block.unsqueeze(-1);
     for (dim, (&count, &stride)) in seen.sizes.iter().zip(&seen.strides).enumerate().rev() {
@@ -184,7 +186,7 @@ fn flat(mut block: Expr, seen: &Ordered, first: usize, size: usize) -> Result<Ex
 }
 
 /// A layout in order of memory: dimensions of size 1 first, then by falling strides, none of them negative.
-struct Ordered {
+struct InMemoryOrder {
     /// The dimensions in that order.
     order: Vec<isize>,
     /// Those whose strides were negative.
@@ -200,9 +202,9 @@ struct Ordered {
     reach: usize,
 }
 
-impl Ordered {
+impl InMemoryOrder {
     /// `None` if there are no elements, or if elements stand twice other than by stretching.
-    fn of(layout: &Layout) -> Option<Ordered> {
+    fn of(layout: &Layout) -> Option<InMemoryOrder> {
         let (shape, strides) = (layout.shape(), layout.strides());
         if shape.numel() == 0 {
             return None;
@@ -221,7 +223,7 @@ impl Ordered {
             }
             reach += strides[dim].unsigned_abs() * (shape[dim] - 1);
         }
-        Some(Ordered {
+        Some(InMemoryOrder {
             order: order.iter().map(|&dim| dim as isize).collect(),
             flipped: flipped.iter().map(|&dim| dim as isize).collect(),
             stretched: (0..shape.ndim()).filter(|&dim| shape[dim] > 1 && strides[dim] == 0).collect(),

@@ -3,7 +3,7 @@
 //!
 //! Source: `README_CHUNK_FORMAT.rst`, `blosc.c`, `shuffle.c` and `blosclz.c` of c-blosc 1.21.
 
-use super::codecs::{room, unlz4, unzlib, unzstd};
+use super::unpack::{room, unlz4, unzlib, unzstd};
 
 /// The header: versions, flags, the size of an element, and the sizes of the elements, of a block, and of the
 /// frame.
@@ -21,7 +21,7 @@ const MAX_SPLITS: usize = 16;
 const MIN_PART: usize = 128;
 
 /// The size of the blocks that are written: they fit into a core's cache.
-const BLOCK_BYTES: usize = 256 << 10;
+const FRAME_BLOCK_BYTES: usize = 256 << 10;
 
 /// The compressors by their number in a header.
 const COMPRESSORS: [&str; 5] = ["blosclz", "lz4", "snappy", "zlib", "zstd"];
@@ -214,7 +214,7 @@ fn unshuffle_bits(shuffled: &[u8], item: usize) -> Result<Vec<u8>, String> {
 
 /// A frame with LZ4 and shuffled bytes, of fewer than 2^31 bytes.
 pub(super) fn encode(bytes: &[u8], item: usize) -> Vec<u8> {
-    let block = BLOCK_BYTES.min(bytes.len());
+    let block = FRAME_BLOCK_BYTES.min(bytes.len());
     let header = |flags: u8, size: usize| {
         let mut header = vec![2, 1, flags, item as u8];
         header.extend([bytes.len(), block, size].iter().flat_map(|&number| (number as u32).to_le_bytes()));
@@ -250,7 +250,9 @@ mod tests {
 
     #[test]
     fn what_is_encoded_decodes_to_the_same_bytes() {
-        for (length, item) in [(8, 1), (24, 8), (4 * 7, 4), (BLOCK_BYTES + 16, 16), (3 * BLOCK_BYTES, 4)] {
+        for (length, item) in
+            [(8, 1), (24, 8), (4 * 7, 4), (FRAME_BLOCK_BYTES + 16, 16), (3 * FRAME_BLOCK_BYTES, 4)]
+        {
             let smooth: Vec<u8> = (0..length).map(|n| (n / 64) as u8).collect();
             let noise: Vec<u8> =
                 (0..length as u64).map(|n| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();

@@ -6,18 +6,18 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 /// A box: a range of indices for each dimension.
-pub(super) type Region = SmallVec<[Range<usize>; 4]>;
+pub(super) type IndexBox = SmallVec<[Range<usize>; 4]>;
 
 /// The index of a cell, or of an element, in each dimension.
-pub(super) type Index = SmallVec<[usize; 4]>;
+pub(super) type CellIndex = SmallVec<[usize; 4]>;
 
 /// The cells of a grid that a box intersects, in row-major order, each with the intersection.
-pub(super) fn cells(region: &[Range<usize>], cell: &[usize]) -> impl Iterator<Item = (Index, Region)> {
+pub(super) fn cells(region: &[Range<usize>], cell: &[usize]) -> impl Iterator<Item = (CellIndex, IndexBox)> {
     let numbers = |(range, size): (&Range<usize>, &usize)| {
         let end = if range.is_empty() { range.start / size } else { range.end.div_ceil(*size) };
         range.start / size..end
     };
-    let numbers: Region = region.iter().zip(cell).map(numbers).collect();
+    let numbers: IndexBox = region.iter().zip(cell).map(numbers).collect();
     indices(numbers).map(move |index| {
         let part = |((range, size), number): ((&Range<usize>, &usize), &usize)| {
             range.start.max(number * size)..range.end.min((number + 1).saturating_mul(*size))
@@ -50,11 +50,11 @@ pub(super) fn offset(index: &[usize], region: &[Range<usize>]) -> usize {
 }
 
 /// All indices of a box, in row-major order. The number of elements does not overflow.
-fn indices(region: Region) -> impl Iterator<Item = Index> {
+fn indices(region: IndexBox) -> impl Iterator<Item = CellIndex> {
     let count: usize = region.iter().map(Range::len).product();
     (0..count).map(move |number| {
         let mut left = number;
-        let mut index: Index = region
+        let mut index: CellIndex = region
             .iter()
             .rev()
             .map(|range| {
@@ -82,14 +82,14 @@ mod tests {
             (&[0, 3], &[2, 2]),
         ] {
             for start in 0..=1.min(sizes.first().copied().unwrap_or(0)) {
-                let mut region: Region = sizes.iter().map(|&size| 0..size).collect();
+                let mut region: IndexBox = sizes.iter().map(|&size| 0..size).collect();
                 if let Some(first) = region.first_mut() {
                     first.start = start;
                 }
                 let count: usize = region.iter().map(Range::len).product();
                 let mut found = vec![usize::MAX; count];
                 for (index, part) in cells(&region, cell) {
-                    let own: Region =
+                    let own: IndexBox =
                         index.iter().zip(cell).map(|(n, size)| n * size..(n + 1) * size).collect();
                     for (from, to, length) in runs(&part, &own, &region) {
                         for step in 0..length {
@@ -99,7 +99,7 @@ mod tests {
                     }
                 }
                 for index in indices(region.clone()) {
-                    let own: Region = index
+                    let own: IndexBox = index
                         .iter()
                         .zip(cell)
                         .map(|(at, size)| at / size * size..(at / size + 1) * size)

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use zerostride_ops::DType;
 use zerostride_shape::Shape;
 
-use super::boxes::{Region, cells, offset, runs};
-use super::codecs::{Chain, room};
+use super::boxes::{IndexBox, cells, offset, runs};
+use super::codecs::Chain;
 use super::layout::{Layout, ShardIndex};
 use super::metadata::Keys;
-use super::node::{Node, text};
+use super::node::{StoreArray, text};
+use super::unpack::room;
 use super::{Files, damaged};
 use crate::Result;
 use crate::error::file::{FileError, Problem, name_of};
@@ -43,7 +44,7 @@ impl Chunked {
         file: &str,
         files: Arc<dyn Files>,
         entry: &Entry,
-        node: &Node,
+        node: &StoreArray,
     ) -> Result<Chunked, Problem> {
         let encoding = entry.encoding()?;
         let layout = Layout::new(&node.key, &node.metadata, encoding.dtype)?;
@@ -70,7 +71,7 @@ impl Chunked {
     }
 
     /// The box of all elements.
-    pub(in crate::io) fn whole(&self) -> Region {
+    pub(in crate::io) fn whole(&self) -> IndexBox {
         self.shape.iter().map(|&size| 0..size).collect()
     }
 
@@ -91,12 +92,12 @@ impl Chunked {
                 }
                 Some(shard) => {
                     let places = places(shard, &*file).map_err(|error| error.named(failed))?;
-                    let all: Region = index
+                    let all: IndexBox = index
                         .iter()
                         .zip(&self.layout.file)
                         .map(|(number, size)| number * size..(number + 1) * size)
                         .collect();
-                    let grid: Region = all
+                    let grid: IndexBox = all
                         .iter()
                         .zip(&self.layout.chunk)
                         .map(|(range, size)| range.start / size..range.end / size)
@@ -138,7 +139,7 @@ impl Chunked {
         let item = self.encoding.dtype.item_size();
         let own =
             index.iter().zip(&self.layout.chunk).map(|(number, size)| number * size..(number + 1) * size);
-        let own: Region = own.collect();
+        let own: IndexBox = own.collect();
         for (from, to, length) in runs(part, &own, region) {
             out[to * item..][..length * item].copy_from_slice(&elements[from * item..][..length * item]);
         }

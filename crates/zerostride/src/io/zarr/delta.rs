@@ -5,7 +5,7 @@
 use half::f16;
 use zerostride_ops::{Category, DType};
 
-use super::codecs::room;
+use super::unpack::room;
 use crate::io::elements::Encoding;
 
 /// The dtypes of elements and of the differences that are stored.

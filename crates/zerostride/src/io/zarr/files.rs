@@ -7,10 +7,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{METADATA, METADATA_V2};
+use super::{METADATA_FILE, METADATA_V2_FILE};
 use crate::error::file::Problem;
-use crate::io::open::check_regular;
 use crate::io::read_at::ReadAt;
+use crate::io::regular::check_regular;
 use crate::io::replacement::{self, Unfinished, folder_of, look, not_created, sync_folder};
 
 /// The files of a store by key, such as `zarr.json` and `c/0/1`: those in a folder, or in other storage.
@@ -91,12 +91,12 @@ impl Files for Folder {
 pub(in crate::io) struct NewFolder {
     temporary: tempfile::TempDir,
     unfinished: Unfinished,
-    target: Target,
+    target: TargetFolder,
 }
 
 /// The folder that a store will be.
 #[derive(Debug)]
-pub(in crate::io) struct Target {
+pub(in crate::io) struct TargetFolder {
     /// The path with symbolic links resolved.
     pub(in crate::io) path: PathBuf,
     /// Whether the store exists already.
@@ -121,26 +121,26 @@ impl NewFolder {
     }
 
     /// Finds the folder that the store will be; an error if it cannot be created.
-    pub(in crate::io) fn find(path: &Path, replaces: bool) -> Result<Target, Problem> {
+    pub(in crate::io) fn find(path: &Path, replaces: bool) -> Result<TargetFolder, Problem> {
         let following = |source| Problem::Io { action: "follow the link", source };
         if look(path)?.is_none() {
-            return Ok(Target { path: path.to_owned(), replaces: false });
+            return Ok(TargetFolder { path: path.to_owned(), replaces: false });
         }
         let path = fs::canonicalize(path).map_err(following)?;
         if !replaces {
             return Err(Problem::Exists);
         }
         check_array(&path)?;
-        Ok(Target { path, replaces: true })
+        Ok(TargetFolder { path, replaces: true })
     }
 }
 
 /// Refuses to replace a folder that is anything but a store of one array, since everything in it would be
 /// removed.
 fn check_array(folder: &Path) -> Result<(), Problem> {
-    let text = fs::read(folder.join(METADATA)).unwrap_or_default();
+    let text = fs::read(folder.join(METADATA_FILE)).unwrap_or_default();
     let found: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
-    let is_v2 = text.is_empty() && folder.join(METADATA_V2).is_file();
+    let is_v2 = text.is_empty() && folder.join(METADATA_V2_FILE).is_file();
     match found["node_type"].as_str().or(is_v2.then_some("array")) {
         Some("array") => match foreign(folder).map_err(|source| Problem::Io { action: "list it", source })? {
             Some(path) => Err(Problem::Foreign { path }),
@@ -165,7 +165,9 @@ fn foreign(array: &Path) -> io::Result<Option<String>> {
             let (name, kind) = (entry.file_name(), entry.file_type()?);
             let path = folder.join(&name);
             let is_own = match name.to_str() {
-                Some(METADATA | METADATA_V2 | ".zattrs") => kind.is_file() && folder.as_os_str().is_empty(),
+                Some(METADATA_FILE | METADATA_V2_FILE | ".zattrs") => {
+                    kind.is_file() && folder.as_os_str().is_empty()
+                }
                 name => name.is_some_and(is_key) && (kind.is_file() || kind.is_dir()),
             };
             if !is_own {
@@ -199,7 +201,7 @@ impl NewFiles for NewFolder {
     }
 
     fn commit(self: Box<Self>) -> io::Result<()> {
-        let NewFolder { temporary, unfinished, target: Target { path: target, replaces } } = *self;
+        let NewFolder { temporary, unfinished, target: TargetFolder { path: target, replaces } } = *self;
         if replaces {
             // The old store then has the temporary name, and is removed with it.
             unfinished.finish(|| exchange(temporary.path(), &target))?;

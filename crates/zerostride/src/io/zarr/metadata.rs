@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use zerostride_ops::{Category, DType};
 
 use crate::io::elements::Encoding;
-use crate::io::entry::Kind;
+use crate::io::entry::EntryDtype;
 use crate::io::npy;
 
 /// The dtypes of version 3; bfloat16 is an extension.
@@ -36,7 +36,7 @@ pub(super) const NAMES: [(&str, DType); 15] = [
 #[derive(Debug)]
 pub(super) struct Metadata {
     pub(super) shape: Vec<u64>,
-    pub(super) kind: Kind,
+    pub(super) kind: EntryDtype,
     /// The shape of what a file holds.
     pub(super) chunk: Vec<NonZeroUsize>,
     pub(super) keys: Keys,
@@ -155,8 +155,8 @@ pub(super) fn version3(text: &[u8]) -> Result<Metadata, String> {
     let given: Option<String> = found.chunk_key_encoding.optional("separator")?;
     let keys = Keys { has_prefix, separator: separator_of(given.as_deref().unwrap_or(separator))? };
     let kind = match NAMES.iter().find(|(name, _)| *name == found.data_type.name) {
-        Some(&(_, dtype)) => Kind::Known(Encoding { dtype, swapped: false }),
-        None => Kind::Unknown {
+        Some(&(_, dtype)) => EntryDtype::Known(Encoding { dtype, swapped: false }),
+        None => EntryDtype::Unknown {
             name: found.data_type.name,
             advice: "does not exist here; convert the array to one of numbers",
         },
@@ -208,13 +208,13 @@ pub(super) fn version2(text: &[u8]) -> Result<Metadata, String> {
         return Err(format!("version {} is not read; in a `.zarray` version 2 is", found.zarr_format));
     }
     let (kind, is_big) = match found.dtype.as_str().map(npy::kind_of) {
-        Some(Kind::Known(encoding)) => {
-            (Kind::Known(Encoding { swapped: false, ..encoding }), encoding.is_big_endian())
+        Some(EntryDtype::Known(encoding)) => {
+            (EntryDtype::Known(Encoding { swapped: false, ..encoding }), encoding.is_big_endian())
         }
         Some(other) => (other, false),
         None => {
             let advice = "is a record, which is not supported; save each field as an array of its own";
-            (Kind::Unknown { name: found.dtype.to_string(), advice }, false)
+            (EntryDtype::Unknown { name: found.dtype.to_string(), advice }, false)
         }
     };
     let separator = separator_of(found.dimension_separator.as_deref().unwrap_or("."))?;
@@ -234,7 +234,7 @@ pub(super) fn version2(text: &[u8]) -> Result<Metadata, String> {
     codecs.extend(found.compressor.map(Extension::from));
     // Without a fill value, chunks that are not stored have any elements; zarr-python reads zeros.
     let fill = match (found.fill_value, &kind) {
-        (Value::Null, Kind::Known(encoding)) => zero(encoding.dtype),
+        (Value::Null, EntryDtype::Known(encoding)) => zero(encoding.dtype),
         (fill, _) => fill,
     };
     Ok(Metadata { shape: found.shape, kind, chunk: found.chunks, keys, fill, codecs })

@@ -16,19 +16,20 @@ mod files;
 mod layout;
 mod metadata;
 mod node;
+mod unpack;
 mod writer;
 
 pub(super) use chunked::Chunked;
 pub use files::{Files, NewFiles};
 pub(super) use files::{Folder, NewFolder};
-pub(super) use node::{Node, nodes};
-pub(super) use writer::Writer;
+pub(super) use node::{StoreArray, nodes};
+pub(super) use writer::StoreWriter;
 
 use crate::error::file::Problem;
 
 /// The file with the metadata of a node of version 3, and that of an array of version 2.
-pub(super) const METADATA: &str = "zarr.json";
-const METADATA_V2: &str = ".zarray";
+pub(super) const METADATA_FILE: &str = "zarr.json";
+const METADATA_V2_FILE: &str = ".zarray";
 
 /// The problem of a store's file with wrong content.
 fn damaged(key: impl Into<String>, reason: impl Into<String>) -> Problem {

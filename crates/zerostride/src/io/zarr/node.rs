@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::metadata::{Metadata, version2, version3};
-use super::{Files, METADATA, METADATA_V2, damaged};
+use super::{Files, METADATA_FILE, METADATA_V2_FILE, damaged};
 use crate::error::file::{FileError, HeaderLimit, Problem};
 use crate::io::entry::Entry;
 use crate::io::read_at::ReadAt;
@@ -15,12 +15,12 @@ const GROUP_V2: &str = ".zgroup";
 const MAX_METADATA: u64 = 16 << 20;
 
 /// The deepest nesting of groups and the most nodes that are visited.
-const MAX_DEPTH: usize = 32;
+const MOST_NESTED_GROUPS: usize = 32;
 const MAX_NODES: usize = 10_000;
 
 /// An array in a store.
 #[derive(Debug)]
-pub(in crate::io) struct Node {
+pub(in crate::io) struct StoreArray {
     /// The prefix of its keys: empty, or its path and a slash.
     pub(super) prefix: String,
     pub(super) metadata: Metadata,
@@ -31,13 +31,13 @@ pub(in crate::io) struct Node {
 
 /// The fields that all nodes of version 3 have.
 #[derive(Deserialize)]
-struct Header {
+struct NodeFields {
     zarr_format: serde_json::Value,
     node_type: String,
 }
 
 /// The arrays of a store, in the order of their paths.
-pub(in crate::io) fn nodes(file: &str, files: &dyn Files) -> Result<Vec<(Entry, Node)>, FileError> {
+pub(in crate::io) fn nodes(file: &str, files: &dyn Files) -> Result<Vec<(Entry, StoreArray)>, FileError> {
     let mut found = Vec::new();
     let mut left = MAX_NODES;
     visit(files, String::new(), 0, &mut left, &mut found)
@@ -50,23 +50,23 @@ fn visit(
     prefix: String,
     depth: usize,
     left: &mut usize,
-    found: &mut Vec<(Entry, Node)>,
+    found: &mut Vec<(Entry, StoreArray)>,
 ) -> Result<(), Problem> {
     *left = left
         .checked_sub(1)
         .ok_or_else(|| damaged(&*prefix, format!("there are more than {MAX_NODES} nodes")))?;
     // Consolidated metadata are copies of those of each node, which may be older than these.
     let key = |name| format!("{prefix}{name}");
-    let (key, text, metadata) = if let Some(text) = text(files, &key(METADATA))? {
-        let metadata = if is_array(&text).map_err(|reason| damaged(key(METADATA), reason))? {
+    let (key, text, metadata) = if let Some(text) = text(files, &key(METADATA_FILE))? {
+        let metadata = if is_array(&text).map_err(|reason| damaged(key(METADATA_FILE), reason))? {
             Some(version3(&text))
         } else {
             None
         };
-        (key(METADATA), text, metadata)
-    } else if let Some(text) = text(files, &key(METADATA_V2))? {
+        (key(METADATA_FILE), text, metadata)
+    } else if let Some(text) = text(files, &key(METADATA_V2_FILE))? {
         let metadata = version2(&text);
-        (key(METADATA_V2), text, Some(metadata))
+        (key(METADATA_V2_FILE), text, Some(metadata))
     } else if let Some(text) = text(files, &key(GROUP_V2))? {
         (key(GROUP_V2), text, None)
     } else {
@@ -78,24 +78,27 @@ fn visit(
             let name = prefix.strip_suffix('/').map(str::to_owned);
             let sizes = metadata.shape.iter().map(|&size| usize::try_from(size).unwrap_or(usize::MAX));
             let entry = Entry::in_chunks(name, metadata.kind.clone(), &sizes.collect::<Vec<_>>())?;
-            found.push((entry, Node { prefix, metadata, key, checksum: crc32fast::hash(&text) }));
+            found.push((entry, StoreArray { prefix, metadata, key, checksum: crc32fast::hash(&text) }));
             Ok(())
         }
-        None if depth < MAX_DEPTH => {
+        None if depth < MOST_NESTED_GROUPS => {
             for name in files.folders(&prefix).map_err(Problem::reading)? {
                 visit(files, format!("{prefix}{name}/"), depth + 1, left, found)?;
             }
             Ok(())
         }
-        None => Err(damaged(key, format!("groups are nested more than {MAX_DEPTH} levels deep"))),
+        None => Err(damaged(key, format!("groups are nested more than {MOST_NESTED_GROUPS} levels deep"))),
     }
 }
 
 /// Whether a `zarr.json` is that of an array, and not of a group.
 fn is_array(text: &[u8]) -> Result<bool, String> {
-    let header: Header = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let header: NodeFields = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     if header.zarr_format != 3 {
-        return Err(format!("version {} is not read; in a `{METADATA}` version 3 is", header.zarr_format));
+        return Err(format!(
+            "version {} is not read; in a `{METADATA_FILE}` version 3 is",
+            header.zarr_format
+        ));
     }
     match &*header.node_type {
         "array" => Ok(true),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use zerostride_ops::DType;
 
 use super::metadata::{Keys, NAMES, zero};
-use super::{METADATA, METADATA_V2, NewFiles, blosc};
+use super::{METADATA_FILE, METADATA_V2_FILE, NewFiles, blosc};
 use crate::error::file::Problem;
 use crate::io::{Compression, ZarrFormat, npy};
 
@@ -114,12 +114,12 @@ impl Packer {
 }
 
 /// A store that is being written.
-pub(in crate::io) struct Writer {
+pub(in crate::io) struct StoreWriter {
     to: Box<dyn NewFiles>,
     compression: Compression,
     /// The size of an element in bytes.
     item: usize,
-    grid: Grid,
+    grid: ChunkGrid,
     /// The row-major number of the current chunk.
     number: usize,
     chunk: Option<(Packer, usize)>,
@@ -128,7 +128,7 @@ pub(in crate::io) struct Writer {
     line: usize,
 }
 
-impl Writer {
+impl StoreWriter {
     /// Writes the metadata, and reserves disk space if the size of the chunks is known.
     pub(in crate::io) fn start(
         mut to: Box<dyn NewFiles>,
@@ -136,12 +136,12 @@ impl Writer {
         format: ZarrFormat,
         dtype: DType,
         shape: &[usize],
-    ) -> Result<Writer, Problem> {
+    ) -> Result<StoreWriter, Problem> {
         let item = dtype.item_size();
-        let grid = Grid::new(shape, item, format);
+        let grid = ChunkGrid::new(shape, item, format);
         let (name, metadata) = match format {
-            ZarrFormat::V2 => (METADATA_V2, metadata_v2(&grid, compression, dtype, shape)?),
-            ZarrFormat::V3 => (METADATA, metadata(&grid, compression, dtype, shape)),
+            ZarrFormat::V2 => (METADATA_V2_FILE, metadata_v2(&grid, compression, dtype, shape)?),
+            ZarrFormat::V3 => (METADATA_FILE, metadata(&grid, compression, dtype, shape)),
         };
         if compression == Compression::None {
             let bytes = grid
@@ -155,7 +155,7 @@ impl Writer {
             file.flush()
         });
         written.map_err(Problem::writing)?;
-        Ok(Writer { to, compression, item, line: grid.line, grid, number: 0, chunk: None })
+        Ok(StoreWriter { to, compression, item, line: grid.line, grid, number: 0, chunk: None })
     }
 
     /// Writes the next elements.
@@ -199,7 +199,7 @@ impl Writer {
 
 /// How an array is divided: one dimension into ranges, the dimensions after it whole, those before it into
 /// single indices.
-struct Grid {
+struct ChunkGrid {
     /// The shape of a chunk, and the number of chunks in each dimension.
     chunk: Vec<usize>,
     counts: Vec<usize>,
@@ -210,8 +210,8 @@ struct Grid {
     has_prefix: bool,
 }
 
-impl Grid {
-    fn new(shape: &[usize], item: usize, format: ZarrFormat) -> Grid {
+impl ChunkGrid {
+    fn new(shape: &[usize], item: usize, format: ZarrFormat) -> ChunkGrid {
         let mut chunk = vec![1; shape.len()];
         let mut room = CHUNK / item;
         let mut divided = 0;
@@ -226,7 +226,7 @@ impl Grid {
         let counts = shape.iter().zip(&chunk).map(|(size, chunk)| size.div_ceil(*chunk)).collect();
         let bytes = chunk.iter().product::<usize>() * item;
         let line = shape[divided.min(shape.len())..].iter().product::<usize>() * item;
-        Grid { chunk, counts, bytes, line, has_prefix: format == ZarrFormat::V3 }
+        ChunkGrid { chunk, counts, bytes, line, has_prefix: format == ZarrFormat::V3 }
     }
 
     /// The key of a chunk's file. The keys have no folders: most chunks are whole rows, so each would be in a
@@ -243,7 +243,7 @@ impl Grid {
     }
 }
 
-fn metadata(grid: &Grid, compression: Compression, dtype: DType, shape: &[usize]) -> Value {
+fn metadata(grid: &ChunkGrid, compression: Compression, dtype: DType, shape: &[usize]) -> Value {
     let name = NAMES.iter().find(|(_, known)| *known == dtype).map(|(name, _)| *name);
     let endian = if cfg!(target_endian = "big") { "big" } else { "little" };
     let bytes = json!({"name": "bytes", "configuration": {"endian": endian}});
@@ -262,7 +262,7 @@ fn metadata(grid: &Grid, compression: Compression, dtype: DType, shape: &[usize]
 }
 
 fn metadata_v2(
-    grid: &Grid,
+    grid: &ChunkGrid,
     compression: Compression,
     dtype: DType,
     shape: &[usize],
@@ -296,11 +296,11 @@ mod tests {
             (&[3, 5 * million, 1], &[1, 2 * million, 1], &[3, 3, 1]),
             (&[2, 3, million + 1], &[1, 1, million + 1], &[2, 3, 1]),
         ] {
-            let grid = Grid::new(shape, 8, ZarrFormat::V3);
+            let grid = ChunkGrid::new(shape, 8, ZarrFormat::V3);
             assert_eq!((&grid.chunk[..], &grid.counts[..]), (chunk, counts));
         }
-        assert_eq!(Grid::new(&[3, 5 * million, 1], 8, ZarrFormat::V3).key(4), "c.1.1.0");
-        assert_eq!(Grid::new(&[3, 5 * million, 1], 8, ZarrFormat::V2).key(4), "1.1.0");
-        assert_eq!(Grid::new(&[], 8, ZarrFormat::V3).key(0), "c");
+        assert_eq!(ChunkGrid::new(&[3, 5 * million, 1], 8, ZarrFormat::V3).key(4), "c.1.1.0");
+        assert_eq!(ChunkGrid::new(&[3, 5 * million, 1], 8, ZarrFormat::V2).key(4), "1.1.0");
+        assert_eq!(ChunkGrid::new(&[], 8, ZarrFormat::V3).key(0), "c");
     }
 }

@@ -6,9 +6,11 @@ use zerostride_ops::DType;
 use zerostride_shape::InternalOverlap;
 
 use super::convert::convert;
+use super::desk::reading;
 use super::gather::{self, GATHERED_ELEMENTS};
 use super::loops::Loops;
-use super::{Value, reading, share_out};
+use super::ready_operand::ReadyOperand;
+use super::share::share_out;
 use crate::Tensor;
 use crate::exec::cache;
 use crate::exec::elements::ElementSlice;
@@ -17,7 +19,7 @@ use crate::memory::Fresh;
 use crate::plan::Cost;
 
 /// A copy of a tensor, in its own dtype or converted; `None` where what is converted is one broadcast scalar.
-pub(super) fn evaluate(value: Value<'_>, to: DType) -> Option<Tensor> {
+pub(super) fn evaluate(value: ReadyOperand<'_>, to: DType) -> Option<Tensor> {
     let tensor = value.tensor()?;
     let mut loops = Loops::single();
     loops.walk(&[value])?;
@@ -54,8 +56,8 @@ pub(super) fn evaluate(value: Value<'_>, to: DType) -> Option<Tensor> {
 
 /// Writes a number, or the elements of a tensor of its dtype, broadcast, to a tensor that shares no memory
 /// with it; `None` if nothing has been done.
-pub(crate) fn write(value: Value<'_>, target: &Tensor) -> Option<()> {
-    let (dtype, own) = (target.dtype(), Value::Tensor(target, None));
+pub(crate) fn write(value: ReadyOperand<'_>, target: &Tensor) -> Option<()> {
+    let (dtype, own) = (target.dtype(), ReadyOperand::Tensor(target, None));
     let mut loops = Loops::single();
     loops.walk(&[value, own])?;
     let may_be_written =

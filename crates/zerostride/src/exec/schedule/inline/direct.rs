@@ -2,8 +2,11 @@
 //! divided as that would be. It does not know who may touch the elements
 //! (`mod.rs`).
 
+use super::gather;
 use super::loops::Loops;
-use super::{AsValue, Row, gather, share_out};
+use super::ready_operand::AsReadyOperand;
+use super::row::Row;
+use super::share::share_out;
 use crate::exec::body::{Compiled, LoadKind};
 use crate::exec::elements::{ElementSlice, NEAR_STEPS, StridedDims};
 use crate::plan::{Cost, LEAST_PRINTED_ROW_BYTES};
@@ -34,7 +37,7 @@ impl<const N: usize> Direct<N> {
     pub(super) fn new(
         row: &'static Row,
         cost: Cost,
-        values: &[impl AsValue; N],
+        values: &[impl AsReadyOperand; N],
         loops: &Loops<N>,
     ) -> Option<Direct<N>> {
         let is_little = loops.numel <= gather::GATHERED_ELEMENTS && cost.nanos() < LEAST_NANOS;

@@ -3,7 +3,7 @@
 
 use zerostride_shape::{FEW_DIMS, Layout, Shape, ShapeError, Strides, broadcast_size, result_order};
 
-use super::AsValue;
+use super::ready_operand::AsReadyOperand;
 use crate::exec::elements::StridedDims;
 
 /// The operands in step with the result.
@@ -45,7 +45,7 @@ impl<const N: usize> Loops<N> {
     /// Walks along the dimensions of operands, from the right; `None` if they do not broadcast, or the result
     /// has no elements or too many dimensions.
     #[inline(always)]
-    pub(super) fn walk(&mut self, values: &[impl AsValue; N]) -> Option<()> {
+    pub(super) fn walk(&mut self, values: &[impl AsReadyOperand; N]) -> Option<()> {
         let mut dims = [(&[][..], &[][..]); N];
         for (dims, value) in dims.iter_mut().zip(values) {
             if let Some(layout) = value.value().layout() {

@@ -10,15 +10,18 @@
 use smallvec::SmallVec;
 use zerostride_ops::Inferred;
 
+use super::desk::{overwrite, reading};
 use super::gather::GATHERED_ELEMENTS;
-use super::{Value, compute, overwrite, reading, row};
+use super::node::compute;
+use super::ready_operand::ReadyOperand;
+use super::row;
 use crate::Tensor;
 use crate::exec::schedule::size::Size;
 use crate::expr::{Expr, Kind};
 use crate::plan::{Cost, by_part};
 
 /// The most nodes.
-const MOST_NODES: usize = 32;
+const MOST_NODES_AT_ONCE: usize = 32;
 
 /// Bytes of intermediate results that take about as long as a plan of one step, where they would stay in
 /// registers.
@@ -52,7 +55,7 @@ pub(super) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
 /// The nodes of an expression, each after its operands.
 #[derive(Default)]
 struct NodeOrder<'a> {
-    nodes: SmallVec<[&'a Expr; MOST_NODES]>,
+    nodes: SmallVec<[&'a Expr; MOST_NODES_AT_ONCE]>,
     /// The tensors that are read, and how often they had been written to before.
     leaves: SmallVec<[(&'a Tensor, u64); 4]>,
     /// Nodes that have been visited.
@@ -86,7 +89,7 @@ impl<'a> NodeOrder<'a> {
             return Some(());
         }
         self.visited += 1;
-        if self.visited > MOST_NODES {
+        if self.visited > MOST_NODES_AT_ONCE {
             return None;
         }
         let (kind, meta) = (&expr.node().kind, expr.meta().ok()?);
@@ -145,13 +148,13 @@ impl<'a> NodeOrder<'a> {
     /// The value of the last node. `None` if an operand is in use or has been written to since it was
     /// captured, there is no memory, or a node finds something wrong with values.
     fn run(&self) -> Option<Tensor> {
-        let mut tensors: SmallVec<[Option<Tensor>; MOST_NODES]> = SmallVec::new();
+        let mut tensors: SmallVec<[Option<Tensor>; MOST_NODES_AT_ONCE]> = SmallVec::new();
         for expr in &self.nodes {
             let value = |operand: usize| {
                 let operand = &expr.node().kind.operands()[operand];
                 match self.index(operand).and_then(|index| tensors[index].as_ref()) {
-                    Some(tensor) => Value::Tensor(tensor, None),
-                    None => Value::of(operand),
+                    Some(tensor) => ReadyOperand::Tensor(tensor, None),
+                    None => ReadyOperand::of(operand),
                 }
             };
             let result = match expr.node().kind {

@@ -7,7 +7,8 @@ use zerostride_kernels::{Reducer, pack_dense};
 use zerostride_shape::Layout;
 
 use super::convert::convert;
-use super::{Value, reading};
+use super::desk::reading;
+use super::ready_operand::ReadyOperand;
 use crate::Tensor;
 use crate::exec::elements::StridedDims;
 use crate::exec::schedule::size::Size;
@@ -19,7 +20,7 @@ use crate::plan::{Cost, FoldForm, Grid, widest};
 const COPIED_BYTES: usize = 64 << 10;
 
 /// The value of an expression that is a reduction of a tensor.
-pub(super) fn evaluate(expr: &Expr, value: Value<'_>) -> Option<Tensor> {
+pub(super) fn evaluate(expr: &Expr, value: ReadyOperand<'_>) -> Option<Tensor> {
     let (tensor, meta) = (value.tensor()?, expr.meta().ok()?);
     let result = reading(&[value], |[bytes], _| reduce(expr, tensor, bytes))?;
     Some(Tensor::new(result.share(), Layout::contiguous(meta.shape.clone()), meta.dtype()))

@@ -8,11 +8,11 @@ use zerostride_kernels::{MapKernel, StridedKernel, map_kernel, store_scalar, str
 use zerostride_ops::{Bucket, DType, Effort, Inferred, Op, Typed};
 use zerostride_shape::Strides;
 
-use super::value::{AsValue, Value};
+use super::ready_operand::{AsReadyOperand, ReadyOperand};
 use crate::exec::body::{Compiled, LoadKind};
 use crate::exec::elements::ElementSlice;
 use crate::fork::{Guarded, Lock, OnceLock};
-use crate::plan::{Instruction, Load, Program, Source};
+use crate::plan::{ElementSource, Instruction, Load, Program};
 
 /// The most operands of an operation.
 const MOST_OPERANDS: usize = 3;
@@ -36,7 +36,7 @@ impl Row {
     /// The row of an operation on operands that inference takes as they are. Where they are of one dtype, it
     /// is looked up.
     #[inline]
-    pub(super) fn of<const N: usize>(op: Op, values: &[impl AsValue; N]) -> Option<&'static Row> {
+    pub(super) fn of<const N: usize>(op: Op, values: &[impl AsReadyOperand; N]) -> Option<&'static Row> {
         static UNIFORM: [[OnceLock<Option<&Row>>; DType::ALL.len()]; Op::ALL.len()] =
             [const { [const { OnceLock::new() }; DType::ALL.len()] }; Op::ALL.len()];
         let mut typed = [Typed::dimensioned(DType::Bool); N];
@@ -136,19 +136,19 @@ impl Row {
 
     /// The dtype in which an operand's elements are there: a number's are as code reads them.
     #[inline(always)]
-    pub(super) fn dtype(&self, operand: usize, value: Value<'_>) -> Option<DType> {
+    pub(super) fn dtype(&self, operand: usize, value: ReadyOperand<'_>) -> Option<DType> {
         match value {
-            Value::Number(_) => Some(read(self.op, self.inferred, operand)),
-            Value::Tensor(tensor, _) => Some(tensor.dtype()),
-            Value::Other => None,
+            ReadyOperand::Number(_) => Some(read(self.op, self.inferred, operand)),
+            ReadyOperand::Tensor(tensor, _) => Some(tensor.dtype()),
+            ReadyOperand::Other => None,
         }
     }
 
     /// Whether all values are there in the dtypes in which code reads operands.
     #[inline(always)]
-    pub(super) fn reads<const N: usize>(&self, values: &[impl AsValue; N]) -> bool {
+    pub(super) fn reads<const N: usize>(&self, values: &[impl AsReadyOperand; N]) -> bool {
         let is_read = |(operand, value): (usize, &_)| {
-            self.dtype(operand, AsValue::value(value)) == Some(read(self.op, self.inferred, operand))
+            self.dtype(operand, AsReadyOperand::value(value)) == Some(read(self.op, self.inferred, operand))
         };
         values.iter().enumerate().all(is_read)
     }
@@ -157,24 +157,24 @@ impl Row {
     #[inline(always)]
     pub(super) fn slices<'a, const N: usize>(
         &self,
-        values: &[impl AsValue; N],
+        values: &[impl AsReadyOperand; N],
         storages: [Option<&'a [u8]>; N],
         numbers: &'a mut [[u8; 16]; N],
     ) -> [Option<ElementSlice<'a>>; N] {
         let mut slices = [None; N];
         for (operand, (slice, bytes)) in slices.iter_mut().zip(numbers).enumerate() {
             *slice = match values[operand].value() {
-                Value::Number(number) => {
+                ReadyOperand::Number(number) => {
                     let dtype = read(self.op, self.inferred, operand);
                     let item = dtype.item_size();
                     store_scalar(number, dtype, &mut bytes[..item]);
                     Some(ElementSlice { bytes, item, first: 0 })
                 }
-                Value::Tensor(tensor, _) => storages[operand].map(|bytes| {
+                ReadyOperand::Tensor(tensor, _) => storages[operand].map(|bytes| {
                     let (item, first) = (tensor.dtype().item_size(), tensor.layout().offset());
                     ElementSlice { bytes, item, first }
                 }),
-                Value::Other => None,
+                ReadyOperand::Other => None,
             };
         }
         slices
@@ -204,5 +204,5 @@ pub(super) fn read(op: Op, inferred: Inferred, operand: usize) -> DType {
 
 /// The load of an operand with contiguous elements.
 pub(super) fn load(operand: usize, dtype: DType) -> Load {
-    Load { source: Source::Leaf(operand), dtype, strides: Strides::default(), offset: 0 }
+    Load { source: ElementSource::Leaf(operand), dtype, strides: Strides::default(), offset: 0 }
 }

@@ -5,33 +5,34 @@
 use smallvec::SmallVec;
 use zerostride_shape::Shape;
 
+use super::desk::reading;
 use super::gather::{InOrder, in_order};
 use super::loops::Loops;
-use super::{Value, reading};
+use super::ready_operand::ReadyOperand;
 use crate::exec::body::Compiled;
 use crate::exec::elements::ElementSlice;
 use crate::exec::schedule::panels::{self, InCache};
 use crate::memory::Fresh;
-use crate::plan::{Leaf, Load, Plan, Program, Source, Work};
+use crate::plan::{ElementSource, Leaf, Load, Plan, Program, Work};
 use crate::{Result, Tensor};
 
 /// The most operands of a plan that is one such step.
 const MOST_LEAVES: usize = 4;
 
 /// An element-wise step whose results are contiguous.
-pub(in crate::exec) struct Step<'p> {
+pub(in crate::exec) struct StepInCache<'p> {
     shape: &'p Shape,
     program: &'p Program,
     prepared: &'p InCache,
 }
 
-impl<'p> Step<'p> {
+impl<'p> StepInCache<'p> {
     /// The step that some work is; `None` where it is another one, or worth dividing among threads.
-    pub(in crate::exec) fn of(work: &'p Work) -> Option<Step<'p>> {
+    pub(in crate::exec) fn of(work: &'p Work) -> Option<StepInCache<'p>> {
         let Work::Map { shape, program, out, out_offset: 0 } = work else { return None };
         let prepared = panels::in_cache(shape, program)
             .filter(|_| Loops::of(shape, out).is_some_and(|out| out.dense[0]))?;
-        Some(Step { shape, program, prepared })
+        Some(StepInCache { shape, program, prepared })
     }
 
     /// Writes the results: of rows that are read in place, or of elements that are copied unless they are
@@ -39,10 +40,10 @@ impl<'p> Step<'p> {
     /// for copies.
     pub(in crate::exec) fn run<'a>(
         &self,
-        elements: impl Fn(Source) -> Option<ElementSlice<'a>>,
+        elements: impl Fn(ElementSource) -> Option<ElementSlice<'a>>,
         out: &mut [u8],
     ) -> Option<Result<()>> {
-        let Step { shape, program, prepared } = *self;
+        let StepInCache { shape, program, prepared } = *self;
         let operand = |load: &Load| {
             let slice = elements(load.source)?;
             let is_aligned = slice.bytes.as_ptr().addr().is_multiple_of(slice.item.min(align_of::<f64>()));
@@ -79,20 +80,20 @@ pub(super) fn run_in_order<'a>(
 /// The result of a plan that is one such step, without claims.
 pub(crate) fn run_plan(plan: &Plan) -> Option<Tensor> {
     let [step] = &plan.passes.steps[..] else { return None };
-    let step = Step::of(&step.work).filter(|_| plan.leaves.len() <= MOST_LEAVES)?;
+    let step = StepInCache::of(&step.work).filter(|_| plan.leaves.len() <= MOST_LEAVES)?;
     let (shape, dtype, layout) = (plan.shape(), plan.dtype(), &plan.passes.layouts[0]);
     let mut result = Fresh::arbitrary(shape.numel() * dtype.item_size())?;
-    let mut values = [Value::Other; MOST_LEAVES];
+    let mut values = [ReadyOperand::Other; MOST_LEAVES];
     for (value, leaf) in values.iter_mut().zip(&plan.leaves) {
-        *value = Value::Tensor(&leaf.tensor, leaf.version);
+        *value = ReadyOperand::Tensor(&leaf.tensor, leaf.version);
     }
     reading(&values, |storages, _| {
         let elements = |source| match source {
-            Source::Leaf(leaf) => {
+            ElementSource::Leaf(leaf) => {
                 let Leaf { tensor, moved, .. } = &plan.leaves[leaf];
                 Some(ElementSlice { bytes: storages[leaf], item: tensor.dtype().item_size(), first: -moved })
             }
-            Source::Buffer(_) => None,
+            ElementSource::Buffer(_) => None,
         };
         step.run(elements, result.bytes_mut())?.ok()
     })?;

@@ -1,8 +1,9 @@
 //! Holds the short cuts to what plans give.
 
 use zerostride_kernels::Isa;
-use zerostride_ops::{self as ops, Category, Class, DType, Scalar};
+use zerostride_ops::{self as ops, Category, Class, DType, Op, Scalar};
 
+use super::gather::GATHERED_ELEMENTS;
 use super::*;
 use crate::{Dims, Result, Slice, keepdim};
 
@@ -55,7 +56,7 @@ fn bytes_of(tensor: &Tensor) -> (DType, Vec<usize>, Vec<u8>) {
     (tensor.dtype(), tensor.shape().to_vec(), one.with_bytes(<[u8]>::to_vec).unwrap())
 }
 
-fn applied(op: Op, values: &[Value<'_>]) -> Option<Tensor> {
+fn applied(op: Op, values: &[ReadyOperand<'_>]) -> Option<Tensor> {
     match *values {
         [a] => apply(op, &[a]),
         [a, b] => apply(op, &[a, b]),
@@ -253,11 +254,11 @@ fn every_operation_gives_what_its_plan_gives_or_nothing() {
             let tensors: Vec<Tensor> = dtypes.iter().map(|&dtype| random.tensor(dtype)).collect();
             let number =
                 (random.below(5) == 0).then(|| [Scalar::Int(2), Scalar::Float(0.5)][random.below(2)]);
-            let mut values: Vec<Value<'_>> =
-                tensors.iter().map(|tensor| Value::Tensor(tensor, None)).collect();
+            let mut values: Vec<ReadyOperand<'_>> =
+                tensors.iter().map(|tensor| ReadyOperand::Tensor(tensor, None)).collect();
             let mut operands: Vec<Expr> = tensors.iter().map(Expr::current).collect();
             if let (Some(number), true) = (number, arity > 1) {
-                values[arity - 1] = Value::Number(number);
+                values[arity - 1] = ReadyOperand::Number(number);
                 operands[arity - 1] = Expr::from(number);
             }
             let Some(result) = applied(op, &values) else {
@@ -317,8 +318,8 @@ fn what_is_written_to_a_view_is_what_a_plan_writes_there() {
             0 => part(&sequence(1500, dtype, f64::from), 7, &[2, 700]),
             _ => Random(1000 + seed).tensor(dtype),
         };
-        let views = [Value::Tensor(&source, None)].into_iter();
-        for value in views.chain(numbers.map(Value::Number)) {
+        let views = [ReadyOperand::Tensor(&source, None)].into_iter();
+        for value in views.chain(numbers.map(ReadyOperand::Number)) {
             let (short, long) = (target(), target());
             let is_taken = copy_into(value, &short).is_some();
             taken[usize::from(is_taken)] += 1;
@@ -335,11 +336,14 @@ fn what_is_written_to_a_view_is_what_a_plan_writes_there() {
     assert!(taken.iter().all(|&times| times > 2000), "{taken:?}");
     let (x, y) = (Tensor::ones(&[4, 4]).unwrap(), Tensor::zeros(&[4, 4]).unwrap());
     let version = x.storage().version();
-    assert!(copy_into(Value::Tensor(&x.t().unwrap(), None), &x).is_none(), "shared memory");
-    assert!(copy_into(Value::Tensor(&y, Some(y.storage().version() + 1)), &x).is_none(), "changed");
-    assert!(copy_into(Value::Tensor(&y, None), &x.narrow(0, 1, 1).unwrap()).is_none(), "another shape");
+    assert!(copy_into(ReadyOperand::Tensor(&x.t().unwrap(), None), &x).is_none(), "shared memory");
+    assert!(copy_into(ReadyOperand::Tensor(&y, Some(y.storage().version() + 1)), &x).is_none(), "changed");
+    assert!(
+        copy_into(ReadyOperand::Tensor(&y, None), &x.narrow(0, 1, 1).unwrap()).is_none(),
+        "another shape"
+    );
     assert_eq!(x.storage().version(), version);
-    assert!(copy_into(Value::Tensor(&y, None), &x).is_some());
+    assert!(copy_into(ReadyOperand::Tensor(&y, None), &x).is_some());
     assert_eq!(x.storage().version(), version + 1);
 }
 
@@ -384,7 +388,7 @@ fn every_in_place_operation_writes_what_its_plan_writes_and_counts() {
         for _ in 0..100 {
             let dtype = DType::ALL[random.below(15)];
             let (target, other) = (random.tensor(dtype), random.tensor(dtype));
-            let values = [Value::Tensor(&target, None), Value::Tensor(&other, None)];
+            let values = [ReadyOperand::Tensor(&target, None), ReadyOperand::Tensor(&other, None)];
             let unary = op.info().class == Class::Unary;
             let operands = [Expr::current(&target.clone_elements().unwrap()), Expr::current(&other)];
             let version = target.storage().version();
@@ -434,10 +438,10 @@ fn every_operation_on_rows_gives_what_its_plan_gives() {
             let target = Tensor::full(&[3, 5, 520], 0, dtype).unwrap();
             for (index, a) in tensors.iter().enumerate() {
                 let b = &tensors[(3 * index + 2) % tensors.len()];
-                let values = [Value::Tensor(a, None), Value::Tensor(b, None)];
-                let number = [values[0], Value::Number(Scalar::Int(2))];
+                let values = [ReadyOperand::Tensor(a, None), ReadyOperand::Tensor(b, None)];
+                let number = [values[0], ReadyOperand::Number(Scalar::Int(2))];
                 let operands = [Expr::current(a), Expr::current(b)];
-                let cases: &[(&[Value<'_>], Vec<Expr>)] = match op.info().class {
+                let cases: &[(&[ReadyOperand<'_>], Vec<Expr>)] = match op.info().class {
                     Class::Unary => &[(&values[..1], operands[..1].to_vec())],
                     _ => &[
                         (&values, operands.to_vec()),
@@ -456,7 +460,7 @@ fn every_operation_on_rows_gives_what_its_plan_gives() {
                         assert_eq!(bytes_of(&target), bytes_of(&planned), "{op:?} {dtype} {index}");
                     }
                     let over = a.clone_elements().unwrap();
-                    let values = [Value::Tensor(&over, None), *values.last().unwrap()];
+                    let values = [ReadyOperand::Tensor(&over, None), *values.last().unwrap()];
                     let done = match op.info().class {
                         Class::Unary => apply_into(op, &[values[0]], &over),
                         _ => apply_into(op, &values, &over),
@@ -480,7 +484,7 @@ fn a_choice_between_rows_gives_what_its_plan_gives() {
         let (conditions, tensors) = (rows(DType::Bool), rows(dtype));
         for (index, condition) in conditions.iter().enumerate() {
             let [a, b] = [3, 5].map(|step| &tensors[(index + step) % tensors.len()]);
-            let values = [condition, a, b].map(|tensor| Value::Tensor(tensor, None));
+            let values = [condition, a, b].map(|tensor| ReadyOperand::Tensor(tensor, None));
             let Some(result) = apply(Op::Where, &values) else { continue };
             direct += usize::from(result.numel() > GATHERED_ELEMENTS);
             let planned = planned(Op::Where, &[condition, a, b].map(Expr::current)).unwrap();
@@ -550,7 +554,7 @@ fn what_is_in_use_or_has_changed_is_left_to_the_plan() {
     let x = Tensor::ones(&[3]).unwrap();
     let captured = Expr::from(&x) + 1.0;
     assert!(evaluate(&captured).is_some());
-    let own = Value::Tensor(&x, None);
+    let own = ReadyOperand::Tensor(&x, None);
     assert!(apply_into(Op::Neg, &[own], &x).is_some());
     assert!(evaluate(&captured).is_none());
     assert!(apply_into(Op::Add, &[own, own], &x).is_some());

@@ -10,7 +10,7 @@ use crate::memory::Storage;
 
 /// What an operation reads.
 #[derive(Clone, Copy)]
-pub(crate) enum Value<'a> {
+pub(crate) enum ReadyOperand<'a> {
     /// A tensor, and how often it had been written to when it was captured, if it was.
     Tensor(&'a Tensor, Option<u64>),
     /// A bare number.
@@ -20,30 +20,30 @@ pub(crate) enum Value<'a> {
 }
 
 /// An operand of an operation. Of a `&Tensor` the kind is known at compile time.
-pub(crate) trait AsValue {
-    fn value(&self) -> Value<'_>;
+pub(crate) trait AsReadyOperand {
+    fn value(&self) -> ReadyOperand<'_>;
 }
 
-impl AsValue for &Tensor {
+impl AsReadyOperand for &Tensor {
     #[inline(always)]
-    fn value(&self) -> Value<'_> {
-        Value::Tensor(self, None)
+    fn value(&self) -> ReadyOperand<'_> {
+        ReadyOperand::Tensor(self, None)
     }
 }
 
-impl AsValue for Value<'_> {
+impl AsReadyOperand for ReadyOperand<'_> {
     #[inline(always)]
-    fn value(&self) -> Value<'_> {
+    fn value(&self) -> ReadyOperand<'_> {
         *self
     }
 }
 
-impl<'a> Value<'a> {
-    pub(crate) fn of(expr: &'a Expr) -> Value<'a> {
+impl<'a> ReadyOperand<'a> {
+    pub(crate) fn of(expr: &'a Expr) -> ReadyOperand<'a> {
         match &expr.node().kind {
-            Kind::Leaf { tensor, version } => Value::Tensor(tensor, *version),
-            Kind::Number(number) => Value::Number(*number),
-            _ => Value::Other,
+            Kind::Leaf { tensor, version } => ReadyOperand::Tensor(tensor, *version),
+            Kind::Number(number) => ReadyOperand::Number(*number),
+            _ => ReadyOperand::Other,
         }
     }
 
@@ -51,20 +51,20 @@ impl<'a> Value<'a> {
     #[inline(always)]
     pub(super) fn typed(&self) -> Option<Typed> {
         match *self {
-            Value::Tensor(tensor, _) => Some(tensor.typed()),
-            Value::Number(number) => Some(Typed { dtype: number.dtype(), bucket: Bucket::Number }),
-            Value::Other => None,
+            ReadyOperand::Tensor(tensor, _) => Some(tensor.typed()),
+            ReadyOperand::Number(number) => Some(Typed { dtype: number.dtype(), bucket: Bucket::Number }),
+            ReadyOperand::Other => None,
         }
     }
 
     #[inline(always)]
     pub(super) fn tensor(&self) -> Option<&'a Tensor> {
-        if let Value::Tensor(tensor, _) = *self { Some(tensor) } else { None }
+        if let ReadyOperand::Tensor(tensor, _) = *self { Some(tensor) } else { None }
     }
 
     #[inline(always)]
     pub(super) fn number(&self) -> Option<Scalar> {
-        if let Value::Number(number) = *self { Some(number) } else { None }
+        if let ReadyOperand::Number(number) = *self { Some(number) } else { None }
     }
 
     /// A tensor's layout.
@@ -82,6 +82,6 @@ impl<'a> Value<'a> {
     /// Whether a tensor has been written to since it was captured.
     #[inline(always)]
     pub(super) fn has_changed(&self) -> bool {
-        matches!(*self, Value::Tensor(tensor, Some(captured)) if captured != tensor.storage().version())
+        matches!(*self, ReadyOperand::Tensor(tensor, Some(captured)) if captured != tensor.storage().version())
     }
 }

@@ -1,0 +1,17 @@
+//! Owns `Real`, a lane that has all functions. It does not know them.
+
+use super::erf_table::Erf;
+use super::exp::ExpConstants;
+use super::gelu::Gelu;
+use super::hyperbolic::Tanh;
+use super::log::LogConstants;
+use super::power::PowerConstants;
+use crate::lane::Lane;
+
+/// A lane of an element type that has these functions.
+pub(crate) trait Real:
+    Lane<Elem: Erf + ExpConstants + Gelu + LogConstants + PowerConstants + Tanh>
+{
+}
+
+impl<V: Lane<Elem: Erf + ExpConstants + Gelu + LogConstants + PowerConstants + Tanh>> Real for V {}
