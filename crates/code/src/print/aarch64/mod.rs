@@ -1,11 +1,11 @@
-//! Owns the printing of rows for aarch64: a lowered code becomes steps (`steps.rs`), and the function around
-//! their bodies becomes bytes (`frame.rs`, `assembler.rs`). It does not know where bytes become code.
+//! Owns the printing of rows for aarch64: a code becomes steps (`narrow.rs`, `wide.rs`), and the function
+//! around their bodies becomes bytes (`frame.rs`, `assembler.rs`). It does not know where bytes become code.
 
 mod assembler;
 mod frame;
-mod listing;
 mod narrow;
 mod steps;
+mod wide;
 mod words;
 
 use super::{Unprintable, has_operands};
@@ -35,7 +35,7 @@ pub fn print(row: &Row) -> Result<Vec<u8>, Unprintable> {
     if !has_operands(row) {
         return Err(Unprintable::Operands);
     }
-    let steps = narrow::steps(row).unwrap_or_else(|| steps::steps(&lower(&row.code, HAS), row));
+    let steps = narrow::steps(row).unwrap_or_else(|| wide::steps(&lower(&row.code, HAS), row));
     frame::write(&steps, row)
 }
 

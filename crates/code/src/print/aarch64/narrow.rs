@@ -1,9 +1,8 @@
 //! Owns the choice of instructions for codes that have no words but of 8 and 16 bits: a register has as many
 //! elements as it has bytes, or half as many if some have 16 bits. What has no instruction here makes the
-//! code one of 32 bits (`steps.rs`).
+//! code one of 32 bits (`wide.rs`).
 
-use super::listing::Listing;
-use super::steps::{Act, Make, Shape, Steps, VECTOR_BYTES};
+use super::steps::{Act, Listing, Make, Shape, Steps, VECTOR_BYTES};
 use super::words;
 use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
 use crate::print::steps::{Id, NONE};

@@ -1,15 +1,15 @@
-//! Owns the printing of rows for x86-64: a lowered code becomes steps (`steps.rs`), and the function around
-//! their bodies becomes bytes (`frame.rs`, `assembler.rs`). It does not know where bytes become code.
+//! Owns the printing of rows for x86-64: a code becomes steps (`narrow.rs`, `wide.rs`), and the function
+//! around their bodies becomes bytes (`frame.rs`, `assembler.rs`). It does not know where bytes become code.
 
 mod assembler;
 mod encodings;
 mod frame;
-mod listing;
 mod narrow;
 mod near;
 mod readers;
 mod set;
 mod steps;
+mod wide;
 
 use super::{Unprintable, has_operands};
 use crate::lower::lower;
@@ -36,7 +36,7 @@ pub fn print(row: &Row, set: Set) -> Result<Vec<u8>, Unprintable> {
         return Err(Unprintable::Operands);
     }
     let steps =
-        narrow::steps(row, set).unwrap_or_else(|| steps::steps(&lower(&row.code, set.has()), row, set));
+        narrow::steps(row, set).unwrap_or_else(|| wide::steps(&lower(&row.code, set.has()), row, set));
     frame::write(&steps, row, set)
 }
 

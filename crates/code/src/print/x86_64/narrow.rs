@@ -1,13 +1,12 @@
 //! Owns the choice of instructions for codes that have no words but of 8 and 16 bits: a register has as many
 //! elements as it has bytes, or half as many if some have 16 bits. What has no instruction here makes the
-//! code one of 32 bits (`steps.rs`).
+//! code one of 32 bits (`wide.rs`).
 
 use iced_x86::Code as Encoding;
 
 use super::Set;
 use super::encodings::{Pair, at_length, pair, predicate};
-use super::listing::Listing;
-use super::steps::{Act, Shape, Steps, moved};
+use super::steps::{Act, Listing, Shape, Steps, moved};
 use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
 use crate::print::steps::{Id, NONE, OPERANDS};
 use crate::row::{Read, Row};
