@@ -395,23 +395,49 @@ impl Lowering {
         if ty == Type::F32 { (23, 127, 12_582_912.0) } else { (52, 1023, 6_755_399_441_055_744.0) }
     }
 
-    /// 2 to an integral power that is a normal number.
-    fn power_of_2(&mut self, ty: Type, n: Value) -> Value {
-        let (fraction, bias, rounder) = Lowering::parts(ty);
-        let rounder = self.number(ty, rounder);
+    /// A word with `n + more` in the bits that are left when it is shifted to be an exponent, where `n` is
+    /// integral.
+    fn exponent(&mut self, ty: Type, n: Value, more: u64) -> Value {
+        let (fraction, _, rounder) = Lowering::parts(ty);
+        let rounder = self.number(ty, rounder + more as f64);
+        // The difference from a number of the rounder's exponent has its integer in the bits of what that was
+        // subtracted from.
+        let known = self.builder.known_bits(rounder).expect("it is a constant");
+        if let Operation::Binary(Binary::Sub, sum, origin) = self.builder.operation(n)
+            && let Some(origin) = self.builder.known_bits(origin)
+            && origin >> fraction == known >> fraction
+        {
+            let bits = self.builder.bits(word_of(ty), sum);
+            return if origin == known {
+                bits
+            } else {
+                self.by(Binary::Add, bits, known.wrapping_sub(origin))
+            };
+        }
         let sum = self.binary(Binary::Add, n, rounder);
-        let bits = self.builder.bits(word_of(ty), sum);
-        let biased = self.by(Binary::Add, bits, bias);
+        self.builder.bits(word_of(ty), sum)
+    }
+
+    /// The float whose bits are a word shifted to be an exponent.
+    fn power(&mut self, ty: Type, biased: Value) -> Value {
+        let (fraction, ..) = Lowering::parts(ty);
         let bits = self.by(Binary::ShiftLeft, biased, fraction);
         self.builder.bits(ty, bits)
     }
 
+    /// 2 to an integral power that is a normal number.
+    fn power_of_2(&mut self, ty: Type, n: Value) -> Value {
+        let (_, bias, _) = Lowering::parts(ty);
+        let biased = self.exponent(ty, n, bias);
+        self.power(ty, biased)
+    }
+
     fn ldexp(&mut self, ty: Type, a: Value, n: Value) -> Value {
-        let half = self.number(ty, 0.5);
-        let half = self.binary(Binary::Mul, n, half);
-        let half = self.builder.unary(Unary::RoundTiesEven, half);
-        let rest = self.binary(Binary::Sub, n, half);
-        let (first, second) = (self.power_of_2(ty, half), self.power_of_2(ty, rest));
+        let (_, bias, _) = Lowering::parts(ty);
+        let sum = self.exponent(ty, n, 2 * bias);
+        let half = self.by(Binary::ShiftRight, sum, 1);
+        let rest = self.binary(Binary::Sub, sum, half);
+        let (first, second) = (self.power(ty, half), self.power(ty, rest));
         let product = self.binary(Binary::Mul, a, first);
         self.binary(Binary::Mul, product, second)
     }
@@ -552,5 +578,16 @@ mod tests {
             let scaled = builder.binary(Binary::Scale, second, near);
             builder.binary(Binary::Add, first, scaled)
         });
+        // What was rounded by the addition of a large number, whose lowest bits have the bias or not.
+        for rounder in [12_582_912.0f32, 12_582_912.0 + 254.0] {
+            check(Type::F32, &elements[..], |builder, a, b| {
+                let rounder = builder.constant(Type::F32, rounder.to_bits().into());
+                let moved = builder.binary(Binary::Add, b, rounder);
+                let whole = builder.binary(Binary::Sub, moved, rounder);
+                let significand = builder.constant(Type::F32, 0x3f80_0001);
+                let scaled = builder.binary(Binary::Ldexp, significand, whole);
+                builder.binary(Binary::Add, a, scaled)
+            });
+        }
     }
 }

@@ -40,6 +40,8 @@ pub(crate) trait Element: Copy + PartialOrd + Rem<Output = Self> + 'static {
     const BIAS: u64;
     /// 1.5 · 2^SIGNIFICAND: adding it rounds to an integer, which is then in the low bits.
     const ROUNDER: Self;
+    /// `ROUNDER + 2 · BIAS`, which rounds likewise. A difference from it is an exponent whose bits are known.
+    const EXPONENT_ROUNDER: Self;
     const INFINITY: Self;
     const NAN: Self;
     /// The smallest normal number.
@@ -369,8 +371,11 @@ pub(crate) trait Lane:
     /// BIAS - 2` in magnitude, and `self · 2^(n/2)` must not be subnormal.
     #[inline(always)]
     fn ldexp(self, n: Self) -> Self {
-        let half = (n * Self::num(0.5)).round_ties_even();
-        self * Self::exp2_int(half) * Self::exp2_int(n - half)
+        // Twice the bias and `n`, in two halves. The shifts drop every bit of the rounder.
+        let sum = (n + Self::splat(Self::Elem::EXPONENT_ROUNDER)).to_bits();
+        let half = sum >> 1;
+        let first = Self::from_bits(half << Self::Elem::SIGNIFICAND);
+        self * first * Self::from_bits((sum - half) << Self::Elem::SIGNIFICAND)
     }
 }
 

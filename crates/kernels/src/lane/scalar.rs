@@ -17,6 +17,7 @@ macro_rules! one_element {
             const SIGNIFICAND: usize = $float::MANTISSA_DIGITS as usize - 1;
             const BIAS: u64 = $float::MAX_EXP as u64 - 1;
             const ROUNDER: Self = $rounder;
+            const EXPONENT_ROUNDER: Self = $rounder + 2.0 * Self::BIAS as Self;
             const INFINITY: Self = $float::INFINITY;
             const NAN: Self = $float::NAN;
             const MIN_POSITIVE: Self = $float::MIN_POSITIVE;
