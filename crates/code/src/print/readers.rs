@@ -4,15 +4,15 @@
 use crate::code::{Code, Operation, Type, Value};
 
 /// Masks of 32 and of 64 bits an element that somebody reads, with those that the masks are made of: which a
-/// mask is to have where masks are vectors.
-pub(super) fn mask_widths(code: &Code) -> Vec<Widths> {
+/// mask is to have where masks are vectors. A rare way asks in any width, unless that is to be one register.
+pub(super) fn mask_widths(code: &Code, asks_narrow: bool) -> Vec<Widths> {
     let mut widths = vec![Widths::default(); code.instructions.len()];
     for (place, instruction) in code.instructions.iter().enumerate().rev() {
         match instruction.operation {
             Operation::Select(mask, ..) if instruction.ty != Type::Mask => {
                 widths[mask.index()].add(instruction.ty.bits());
             }
-            // It asks in any width.
+            Operation::Rare { mask, .. } if asks_narrow => widths[mask.index()].add(32),
             Operation::Rare { .. } => {}
             operation if instruction.ty == Type::Mask && !matches!(operation, Operation::Compare(..)) => {
                 let own = widths[place].own();

@@ -66,6 +66,8 @@ struct Writing<'a> {
     /// Whether words of 8 and 16 bits have no operations but those of which registers have one for each
     /// element.
     is_narrow: bool,
+    /// Whether rare ways alone have elements of 64 bits.
+    is_wide_in_rare: bool,
 }
 
 impl<'a> Writing<'a> {
@@ -73,7 +75,7 @@ impl<'a> Writing<'a> {
     fn new(random: &'a mut Random, types: &[Type]) -> Writing<'a> {
         let (builder, values) = (Builder::new(), vec![Vec::new()]);
         let (types, inputs) = (types.to_vec(), types.len());
-        let mut writing = Writing { random, builder, values, types, inputs, is_narrow: false };
+        let mut writing = Writing { random, builder, values, types, inputs, is_narrow: false, is_wide_in_rare: false };
         for at in 0..inputs {
             let input = writing.builder.input(writing.types[at]);
             writing.keep(input);
@@ -329,9 +331,17 @@ impl<'a> Writing<'a> {
         self.builder.begin_rare(mask);
         self.values.push(Vec::new());
         let length = if self.random.is_one_in(4) { 60 } else { 10 };
+        let begins_wide = self.is_wide_in_rare && depth == 0;
+        if begins_wide {
+            self.types.extend([Type::F64, Type::W64]);
+        }
         self.some(length, depth + 1);
-        let own = self.values.pop().unwrap_or_default();
+        let mut own = self.values.pop().unwrap_or_default();
         self.builder.end_rare();
+        if begins_wide {
+            self.types.truncate(self.types.len() - 2);
+            own.retain(|&value| self.builder.ty(value).bits() < 64);
+        }
         for _ in 0..1 + self.random.below(4) {
             if own.is_empty() {
                 break;
@@ -415,6 +425,7 @@ fn random_writing<'a>(random: &'a mut Random, last: Option<Type>) -> Writing<'a>
         types.push(Type::F32);
     }
     let mut writing = Writing::new(random, &types);
+    writing.is_wide_in_rare = types.iter().all(|ty| ty.bits() < 64) && writing.random.is_one_in(2);
     let length = if writing.random.is_one_in(5) { 150 } else { 20 };
     writing.some(length, 0);
     writing

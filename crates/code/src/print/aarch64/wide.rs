@@ -22,7 +22,7 @@ pub(super) fn steps(code: &Code, row: &Row) -> Steps {
         list: Listing::default(),
         values: vec![NONE; code.instructions.len()],
         narrow: vec![NONE; code.instructions.len()],
-        widths: mask_widths(code),
+        widths: mask_widths(code, false),
         needs_negated: read_elsewhere(code, false),
         shared: Vec::new(),
     };

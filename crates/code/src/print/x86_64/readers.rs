@@ -22,8 +22,8 @@ pub(super) fn inverted(code: &Code) -> Vec<bool> {
 }
 
 /// Which results of two operands only a selection reads, where it holds, or a conjunction of masks, in the
-/// same rare way as they are.
-pub(super) fn masked(code: &Code, is_inverted: &[bool]) -> Vec<bool> {
+/// same rare way as they are; no comparison of 64 bits if those are split.
+pub(super) fn masked(code: &Code, is_inverted: &[bool], is_split: bool) -> Vec<bool> {
     let mut readers = vec![0; code.instructions.len()];
     code.results.iter().for_each(|value| readers[value.index()] += 1);
     for instruction in &code.instructions {
@@ -55,8 +55,10 @@ pub(super) fn masked(code: &Code, is_inverted: &[bool]) -> Vec<bool> {
                     };
             }
             Operation::Binary(Binary::And, a, b) if instruction.ty == Type::Mask => {
-                let is_comparison =
-                    |&value: &Value| is_own(value) && matches!(operation(value), Operation::Compare(..));
+                let is_comparison = |&value: &Value| {
+                    let is_whole = |a: Value| !is_split || code.ty(a).bits() < 64;
+                    is_own(value) && matches!(operation(value), Operation::Compare(_, a, _) if is_whole(a))
+                };
                 if let Some(value) = [b, a].into_iter().find(is_comparison) {
                     is_masked[value.index()] = true;
                 }

@@ -9,24 +9,26 @@ use super::encodings::{Pair, Signs, at_length, binary_pair, by_width, pair, pred
 use super::readers::{inverted, masked};
 use super::set::Set;
 use super::steps::{Act, Listing, Make, Shape, Steps, moved};
-use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
+use crate::code::{Binary, Code, Compare, Instruction, Operation, Type, Unary, Value};
 use crate::print::readers::{Widths, mask_widths, read_elsewhere};
 use crate::print::steps::{Id, NONE, OPERANDS};
 use crate::row::{Read, Row, Write};
 
 /// The steps of a lowered code.
 pub(super) fn steps(code: &Code, row: &Row, set: Set) -> Steps {
-    let is_wide = |ty: Type| ty.bits() == 64;
-    let widest = if code.instructions.iter().any(|instruction| is_wide(instruction.ty)) { 8 } else { 4 };
-    let lanes = set.vector_bytes() / widest;
+    let wide = wide(code);
+    let is_split = wide == Wide::Rare;
+    let lanes = set.vector_bytes() / if wide == Wide::Anywhere { 8 } else { 4 };
     let mut selection = Selection {
         code,
         row,
         set,
         lanes,
+        is_split,
+        part: 0,
         list: Listing::default(),
         patterns: HashMap::new(),
-        values: vec![NONE; code.instructions.len()],
+        values: vec![[NONE; 2]; code.instructions.len()],
         narrow: vec![NONE; if set == Set::Avx2 { code.instructions.len() } else { 0 }],
         widths: Vec::new(),
         needs_negated: read_elsewhere(code, true),
@@ -35,13 +37,41 @@ pub(super) fn steps(code: &Code, row: &Row, set: Set) -> Steps {
         shared: Vec::new(),
     };
     if set == Set::Avx2 {
-        selection.widths = mask_widths(code);
+        selection.widths = mask_widths(code, is_split);
     } else {
         selection.is_inverted = inverted(code);
-        selection.is_masked = masked(code, &selection.is_inverted);
+        selection.is_masked = masked(code, &selection.is_inverted, is_split);
     }
     selection.all();
     selection.list.finish(lanes)
+}
+
+/// Where a code has values of 64 bits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wide {
+    Nowhere,
+    /// In rare ways alone.
+    Rare,
+    Anywhere,
+}
+
+fn wide(code: &Code) -> Wide {
+    let is_64 = |value: Value| code.ty(value).bits() == 64;
+    if code.results.iter().copied().any(is_64) {
+        return Wide::Anywhere;
+    }
+    let (mut wide, mut end) = (Wide::Nowhere, 0);
+    for (place, &Instruction { ty, operation }) in code.instructions.iter().enumerate() {
+        match operation {
+            Operation::Rare { count, .. } => end = end.max(place + 1 + count as usize),
+            // They stand before all others, and count where they are read.
+            Operation::Constant(_) => {}
+            _ if ty.bits() < 64 && !operation.operands().any(is_64) => {}
+            _ if place < end => wide = Wide::Rare,
+            _ => return Wide::Anywhere,
+        }
+    }
+    wide
 }
 
 /// A rare way whose end has not come.
@@ -59,11 +89,17 @@ struct Selection<'a> {
     row: &'a Row,
     set: Set,
     lanes: u32,
+    /// Whether values of 64 bits have two registers each, which is where rare ways alone have some: the
+    /// others fill theirs.
+    is_split: bool,
+    /// Which of the two is meant.
+    part: usize,
     list: Listing,
     /// Where patterns stand in the pool.
     patterns: HashMap<(u64, u32), Id>,
-    /// The step of each value of the code; of masks of AVX2 that have a width of 64 bits, that.
-    values: Vec<Id>,
+    /// The steps of each value of the code, one of which has two if it is split; of masks of AVX2 that have a
+    /// width of 64 bits, those.
+    values: Vec<[Id; 2]>,
     /// The step of each mask of AVX2 whose elements have 32 bits.
     narrow: Vec<Id>,
     widths: Vec<Widths>,
@@ -115,7 +151,22 @@ impl Selection<'_> {
 
     /// Bytes of the register that has a type's elements.
     fn bytes(&self, ty: Type) -> u32 {
-        self.lanes * if ty.bits() == 64 { 8 } else { 4 }
+        self.bytes_of(ty.bits() == 64)
+    }
+
+    /// The same for elements of 32 or 64 bits.
+    fn bytes_of(&self, is_64: bool) -> u32 {
+        self.lanes * if is_64 && !self.is_split { 8 } else { 4 }
+    }
+
+    /// Bytes of the elements of 32 bits that become those of a register with 64, or the other way round.
+    fn bytes_beside_64(&self) -> u32 {
+        self.bytes_of(true) / 2
+    }
+
+    /// The registers of elements of 32 or 64 bits.
+    fn parts(&self, is_64: bool) -> std::ops::Range<usize> {
+        0..if is_64 && self.is_split { 2 } else { 1 }
     }
 
     fn encoding(&self, pair: Pair, bytes: u32) -> Encoding {
@@ -156,18 +207,26 @@ impl Selection<'_> {
     }
 
     fn of(&self, value: Value) -> Id {
-        self.values[value.index()]
+        let part = if self.code.ty(value).bits() == 64 { self.part } else { 0 };
+        self.values[value.index()][part]
     }
 
     fn value(&mut self, value: Value) {
         let instruction = self.code.instructions[value.index()];
-        let ty = instruction.ty;
-        let bytes = self.bytes(ty);
-        let is_64 = ty.bits() == 64;
-        if ty == Type::Mask {
+        if instruction.ty == Type::Mask {
             return self.mask(value, instruction.operation);
         }
-        let id = match instruction.operation {
+        for part in self.parts(instruction.ty.bits() == 64) {
+            self.part = part;
+            self.part_of(value, instruction);
+        }
+        self.part = 0;
+    }
+
+    fn part_of(&mut self, value: Value, Instruction { ty, operation }: Instruction) {
+        let bytes = self.bytes(ty);
+        let is_64 = ty.bits() == 64;
+        let id = match operation {
             Operation::Input(index) => self.input(index, ty),
             Operation::Constant(bits) => self.constant(bits, if is_64 { 8 } else { 4 }),
             Operation::Unary(Unary::Neg, _) if !self.needs_negated[value.index()] => return,
@@ -181,6 +240,7 @@ impl Selection<'_> {
             }
             Operation::Select(mask, yes, no) if self.is_inverted[mask.index()] => {
                 let (mask, _) = self.asked(mask);
+                let mask = self.part_of_mask(mask, is_64);
                 self.select(is_64, bytes, mask, self.of(no), self.of(yes))
             }
             Operation::Select(mask, yes, no) => {
@@ -199,7 +259,7 @@ impl Selection<'_> {
             Operation::Lookup { table, index } => self.lookup(is_64, table as usize, self.of(index)),
             Operation::Compare(..) | Operation::Rare { .. } => unreachable!("they have masks"),
         };
-        self.values[value.index()] = id;
+        self.values[value.index()][self.part] = id;
     }
 
     fn input(&mut self, input: u32, ty: Type) -> Id {
@@ -373,7 +433,23 @@ impl Selection<'_> {
     }
 
     fn convert(&mut self, value: Value, to: Type, is_signed: bool) -> Id {
-        let (from, a) = (self.code.ty(value), self.of(value));
+        if !self.is_split || to.bits() == 64 || self.code.ty(value).bits() < 64 {
+            return self.converted(value, to, is_signed);
+        }
+        let [low, high] = [0, 1].map(|part| {
+            self.part = part;
+            self.converted(value, to, is_signed)
+        });
+        self.part = 0;
+        self.joined(low, high)
+    }
+
+    /// One register of the same.
+    fn converted(&mut self, value: Value, to: Type, is_signed: bool) -> Id {
+        let (from, mut a) = (self.code.ty(value), self.of(value));
+        if self.part == 1 && from.bits() < 64 {
+            a = self.upper_half(a);
+        }
         let bytes = self.bytes(Type::F32);
         let pair = match (from, to) {
             (Type::W16, Type::W32) if self.is_packed(value) => {
@@ -420,7 +496,22 @@ impl Selection<'_> {
             (Type::W64, Type::W32) => return self.low_halves(a),
             _ => unreachable!("the verifier knows no other conversion"),
         };
-        self.resize(pair, Shape::Unary, a, None, self.bytes(to), self.bytes(from))
+        let is_resized = (from.bits() == 64) != (to.bits() == 64);
+        let size = |ty: Type| {
+            if is_resized && ty.bits() < 64 { self.bytes_beside_64() } else { self.bytes(ty) }
+        };
+        self.resize(pair, Shape::Unary, a, None, size(to), size(from))
+    }
+
+    /// The elements of two registers' lower halves, in one.
+    fn joined(&mut self, low: Id, high: Id) -> Id {
+        let (encoding, immediate) = match self.set {
+            Set::Avx2 => (Encoding::VEX_Vperm2i128_ymm_ymm_ymmm256_imm8, 0x20),
+            Set::Avx512 => (Encoding::EVEX_Vshufi64x2_zmm_k1z_zmm_zmmm512b64_imm8, 0x44),
+        };
+        let bytes = self.set.vector_bytes();
+        let shape = Shape::Binary { commutes: false };
+        self.list.make(encoding, shape, Some(immediate), &[low, high], (bytes, bytes))
     }
 
     /// Whether a register has words of 16 bits side by side: those that an instruction has made `f16`.
@@ -442,9 +533,14 @@ impl Selection<'_> {
         self.list.make(shuffle, Shape::Binary { commutes: false }, Some(0x88), &[a, high], (16, 16))
     }
 
-    /// The upper 16 bytes of a register of AVX2.
+    /// The upper half of a whole register.
     fn upper_half(&mut self, a: Id) -> Id {
-        self.list.make(Encoding::VEX_Vextracti128_xmmm128_ymm_imm8, Shape::Register, Some(1), &[a], (16, 32))
+        let encoding = match self.set {
+            Set::Avx2 => Encoding::VEX_Vextracti128_xmmm128_ymm_imm8,
+            Set::Avx512 => Encoding::EVEX_Vextracti64x4_ymmm256_k1z_zmm_imm8,
+        };
+        let bytes = self.set.vector_bytes();
+        self.list.make(encoding, Shape::Register, Some(1), &[a], (bytes / 2, bytes))
     }
 
     /// The low halves of elements of 32 bits, in a register of this length.
@@ -520,7 +616,7 @@ impl Selection<'_> {
         let (low, high) = registers.split_at(registers.len() / 2);
         let low = self.found(is_64, low, place, index);
         let high = self.found(is_64, high, place, index);
-        let bytes = self.lanes * if is_64 { 8 } else { 4 };
+        let bytes = self.bytes_of(is_64);
         let bit = if is_64 && registers.len() == 2 { 2 } else { 3 };
         let sign = self.shift(Binary::ShiftLeft, is_64, bytes, index, if is_64 { 63 } else { 31 } - bit);
         self.select(is_64, bytes, sign, high, low)
@@ -528,7 +624,7 @@ impl Selection<'_> {
 
     /// Of indices of numbers of 64 bits, those of both their halves.
     fn halves_of_places(&mut self, index: Id) -> Id {
-        let bytes = self.lanes * 8;
+        let bytes = self.bytes_of(true);
         let or = at_length(Encoding::VEX_Vpor_xmm_xmm_xmmm128, bytes);
         let high = self.shift(Binary::ShiftLeft, true, bytes, index, 33);
         let low = self.shift(Binary::ShiftRight, true, bytes, high, 32);
@@ -539,16 +635,30 @@ impl Selection<'_> {
     }
 
     /// The mask as selections of elements of 32 or 64 bits want it.
-    fn mask_of(&self, mask: Value, is_64: bool) -> Id {
-        let values = if self.set == Set::Avx2 && !is_64 { &self.narrow } else { &self.values };
-        values[mask.index()]
+    fn mask_of(&mut self, mask: Value, is_64: bool) -> Id {
+        match self.set {
+            Set::Avx512 => self.part_of_mask(self.of(mask), is_64),
+            Set::Avx2 if is_64 => self.values[mask.index()][self.part],
+            Set::Avx2 => self.narrow[mask.index()],
+        }
+    }
+
+    /// The bits of a mask of AVX-512 for the elements of a register.
+    fn part_of_mask(&mut self, mask: Id, is_64: bool) -> Id {
+        if is_64 && self.part == 1 {
+            self.shared(Encoding::VEX_Kshiftrw_kr_kr_imm8, Shape::Register, Some(8), &[mask], 0)
+        } else {
+            mask
+        }
     }
 
     /// The mask that a rare way asks, in a width that it has, and whether it asks for the opposite.
     fn asked(&self, mask: Value) -> (Id, bool) {
         match self.code.instructions[mask.index()].operation {
             Operation::Unary(_, a) if self.is_inverted[mask.index()] => (self.of(a), true),
-            _ if self.of(mask) == NONE => (self.narrow[mask.index()], false),
+            _ if self.set == Set::Avx2 && (self.is_split || self.of(mask) == NONE) => {
+                (self.narrow[mask.index()], false)
+            }
             _ => (self.of(mask), false),
         }
     }
@@ -556,28 +666,41 @@ impl Selection<'_> {
     fn mask(&mut self, value: Value, operation: Operation) {
         if self.set == Set::Avx512 {
             if !self.is_masked[value.index()] && !self.is_inverted[value.index()] {
-                self.values[value.index()] = self.mask_register(operation);
+                self.values[value.index()][0] = self.mask_register(operation);
             }
             return;
         }
         let widths = self.widths[value.index()];
-        let (id, is_64) = match operation {
-            Operation::Compare(compare, a, b) => {
-                let ty = self.code.ty(a);
-                (self.compare_vectors(compare, ty, self.of(a), self.of(b)), ty.bits() == 64)
-            }
-            operation => {
-                let is_64 = widths.own() == 64;
-                (self.mask_vector(operation, is_64), is_64)
-            }
+        let is_64 = match operation {
+            Operation::Compare(_, a, _) => self.code.ty(a).bits() == 64,
+            _ => widths.own() == 64,
         };
-        let (mut wide, mut narrow) = if is_64 { (id, NONE) } else { (NONE, id) };
+        let mut own = [NONE; 2];
+        for part in self.parts(is_64) {
+            self.part = part;
+            own[part] = match operation {
+                Operation::Compare(compare, a, b) => {
+                    self.compare_vectors(compare, self.code.ty(a), self.of(a), self.of(b))
+                }
+                operation => self.mask_vector(operation, is_64),
+            };
+        }
+        self.part = 0;
+        let (mut wide, mut narrow) = if is_64 { (own, NONE) } else { ([NONE; 2], own[0]) };
         if widths.is_64 && !is_64 {
             let extend = pair!(VEX_Vpmovsxdq_xmm_xmmm64, EVEX_Vpmovsxdq_xmm_k1z_xmmm64);
-            wide = self.resize(extend, Shape::Register, id, None, self.lanes * 8, self.lanes * 4);
+            for part in self.parts(true) {
+                let half = if part == 1 { self.upper_half(own[0]) } else { own[0] };
+                let (to, from) = (self.bytes_of(true), self.bytes_beside_64());
+                wide[part] = self.resize(extend, Shape::Register, half, None, to, from);
+            }
         }
         if widths.is_32 && is_64 {
-            narrow = self.low_halves(id);
+            narrow = self.low_halves(own[0]);
+            if self.is_split {
+                let high = self.low_halves(own[1]);
+                narrow = self.joined(narrow, high);
+            }
         }
         self.values[value.index()] = wide;
         self.narrow[value.index()] = narrow;
@@ -602,10 +725,24 @@ impl Selection<'_> {
         let is_16 = self.lanes == 16;
         match operation {
             Operation::Compare(compare, a, b) => {
-                let (encoding, size) = self.comparison(compare, self.code.ty(a));
-                let immediate = predicate(compare, self.code.ty(a).is_float());
+                let ty = self.code.ty(a);
+                let (encoding, size) = self.comparison(compare, ty);
+                let immediate = predicate(compare, ty.is_float());
                 let shape = Shape::Binary { commutes: compare == Compare::Eq };
-                self.list.make(encoding, shape, Some(immediate), &[self.of(a), self.of(b)], (0, size))
+                let mut masks = [NONE; 2];
+                for part in self.parts(ty.bits() == 64) {
+                    self.part = part;
+                    let args = [self.of(a), self.of(b)];
+                    masks[part] = self.list.make(encoding, shape, Some(immediate), &args, (0, size));
+                }
+                self.part = 0;
+                match masks {
+                    [mask, NONE] => mask,
+                    [low, high] => {
+                        let unpack = Encoding::VEX_Kunpckbw_kr_kr_kr;
+                        self.list.make(unpack, Shape::Masks, None, &[high, low], (0, 0))
+                    }
+                }
             }
             Operation::Binary(Binary::And, a, b)
                 if self.is_masked[a.index()] || self.is_masked[b.index()] =>
@@ -653,14 +790,15 @@ impl Selection<'_> {
 
     /// A mask of AVX2 from others of the same width.
     fn mask_vector(&mut self, operation: Operation, is_64: bool) -> Id {
-        let bytes = self.lanes * if is_64 { 8 } else { 4 };
+        let bytes = self.bytes_of(is_64);
         let commutes = Shape::Binary { commutes: true };
         match operation {
             Operation::Constant(bits) => self.constant(if bits == 0 { 0 } else { u32::MAX.into() }, 4),
             Operation::Unary(_, a) => {
                 let ones = self.constant(u32::MAX.into(), 4);
                 let xor = pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxord_xmm_k1z_xmm_xmmm128b32);
-                self.make(xor, bytes, commutes, &[self.mask_of(a, is_64), ones])
+                let mask = self.mask_of(a, is_64);
+                self.make(xor, bytes, commutes, &[mask, ones])
             }
             Operation::Binary(binary, a, b) => {
                 let pair = match binary {
@@ -668,7 +806,8 @@ impl Selection<'_> {
                     Binary::Or => pair!(VEX_Vpor_xmm_xmm_xmmm128, EVEX_Vpord_xmm_k1z_xmm_xmmm128b32),
                     _ => pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxord_xmm_k1z_xmm_xmmm128b32),
                 };
-                self.make(pair, bytes, commutes, &[self.mask_of(a, is_64), self.mask_of(b, is_64)])
+                let masks = [a, b].map(|mask| self.mask_of(mask, is_64));
+                self.make(pair, bytes, commutes, &masks)
             }
             Operation::Select(mask, yes, no) => {
                 let [mask, yes, no] = [mask, yes, no].map(|value| self.mask_of(value, is_64));
