@@ -42,6 +42,18 @@ def stirling(z):
     return (mp.loggamma(x) - (x - mpf(1) / 2) * mp.log(x) + x - mp.log(2 * mp.pi) / 2) * x
 
 
+def digamma_factor(v):
+    """digamma(t) / (t - root) for t = v + 3/2."""
+    t = v + mpf(3) / 2
+    return mp.digamma(t) / (t - mp.findroot(mp.digamma, mpf("1.4616321449683623")))
+
+
+def digamma_series(z):
+    """(log x - 1/(2x) - digamma(x)) x^2 for z = 1/x^2."""
+    x = 1 / mp.sqrt(z)
+    return (mp.log(x) - 1 / (2 * x) - mp.digamma(x)) * x * x
+
+
 def fit_ratio(name, f, low, high, degree):
     """A function that is about its argument: f(x) / x with an error relative to itself."""
     fit(name, f, lambda x: 1 / f(x), low, high, degree)
@@ -56,10 +68,13 @@ if __name__ == "__main__":
     fit_ratio("EXPM1", ratio(mp.expm1), -HALF, HALF, 7)
     fit_ratio("SINH", in_square(ratio(mp.sinh)), mpf("1e-30"), HALF**2, 3)
     fit_ratio("COSH", in_square(mp.cosh), 0, HALF**2, 3)
+    fit_ratio("TWICE_ATANH", in_square(ratio(lambda s: 2 * mp.atanh(s))), mpf("1e-30"), mpf("0.2005") ** 2, 4)
     fit_ratio("ATAN", in_square(ratio(mp.atan)), mpf("1e-30"), 1, 11)
     fit("LGAMMA", lgamma_factor, lambda v: 1 / lgamma_factor(v), mpf("-0.5"), mpf("0.5"), 11)
     # lgamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + STIRLING(1/x^2) / x for x >= 8.
     fit("STIRLING", stirling, lambda z: mp.sqrt(z) / mp.loggamma(1 / mp.sqrt(z)), mpf("1e-6"), mpf(1) / 64, 2)
+    fit("DIGAMMA", digamma_factor, lambda v: 1 / digamma_factor(v), mpf("-0.5"), mpf("0.5"), 13)
+    fit("DIGAMMA_SERIES", digamma_series, lambda z: z / mp.digamma(1 / mp.sqrt(z)), mpf("1e-6"), mpf(1) / 64, 2)
     # The largest f32 below 1 has the logarithm -15.95.
     middle = mpf("3.25")
     fit_ratio("ERFINV", lambda s: erfinv_of_logarithm(s + 3), -3, 3, 16)

@@ -367,6 +367,14 @@ pub(crate) trait Lane:
         split(self, 0.75)
     }
 
+    /// The integer next to `self · factor`, which becomes an exponent: powers of it are made of the bits of
+    /// the sum from which it comes.
+    #[inline(always)]
+    fn exponent(self, factor: Self::Elem) -> Self {
+        let rounder = Self::splat(Self::Elem::EXPONENT_ROUNDER);
+        self.mul_add(Self::splat(factor), rounder) - rounder
+    }
+
     /// `self · 2^n`, rounded once, subnormal results and overflow included. `n` is integral, at most `2 ·
     /// BIAS - 2` in magnitude, and `self · 2^(n/2)` must not be subnormal.
     #[inline(always)]

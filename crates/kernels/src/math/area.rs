@@ -1,7 +1,7 @@
 //! Owns the inverses of the hyperbolic functions and of the logistic one: `asinh`, `acosh`, `atanh`, `logit`.
 //!
 //! All are logarithms of an argument formed in double words, so that nothing cancels where the argument is
-//! near 1; `f32` has shorter forms of the first three.
+//! near 1; `f32` has shorter forms.
 
 use super::dw::{Dw, two_prod, two_sum};
 use super::log_table::log_of_sum;
@@ -66,7 +66,11 @@ fn half_log_of_quotient<W: Lane<Elem = f64>>(x: W) -> W {
 #[inline(always)]
 pub(crate) fn logit<V: Real>(x: V) -> V {
     let (zero, one) = (V::num(0.0), V::num(1.0));
-    let y = log_of_sum(Dw::from(x).div(two_sum(one, -x)), zero).round();
+    let y = if is_short::<V>() {
+        V::narrow(short::logit(x.widen()))
+    } else {
+        log_of_sum(Dw::from(x).div(two_sum(one, -x)), zero).round()
+    };
     let is_inside = x.gt(zero) & x.lt(one);
     rare!(!is_inside, y, {
         let end = V::select(x.eq(zero), -V::splat(V::Elem::INFINITY), V::splat(V::Elem::NAN));

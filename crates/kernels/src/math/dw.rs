@@ -39,6 +39,24 @@ pub(super) fn two_prod<V: Lane>(a: V, b: V) -> Dw<V> {
     Dw { hi, lo: a.mul_add(b, -hi) }
 }
 
+/// `x · (hi + lo)` in `f32`, for numbers below 2^-70 in magnitude, rounded once even where that is subnormal.
+#[inline(always)]
+pub(super) fn tiny_product<V: Lane>(x: V, (hi, lo): (f64, f64)) -> V {
+    // Times 2^100 nothing is subnormal; what will be must be a multiple of the unit.
+    let (up, down) = (V::num(2f64.powi(100)), V::num(2f64.powi(-100)));
+    let (least, unit, half) = (V::num(2f64.powi(-26)), V::num(2f64.powi(-49)), V::num(2f64.powi(-50)));
+    let (size, hi, lo) = (x.abs() * up, V::num(hi), V::num(lo));
+    let product = two_prod(size, hi);
+    let low = size.mul_add(lo, product.lo);
+    let multiple = (product.hi + least) - least;
+    let rest = product.hi - multiple;
+    // Halfway between two multiples the low part decides.
+    let less = V::select(low.lt(-half - rest), -unit, V::num(0.0));
+    let missing = V::select(low.gt(half - rest), unit, less);
+    let y = V::select(product.hi.lt(least), multiple + missing, size.mul_add(hi, size * lo));
+    (y * down).mul_sign(x)
+}
+
 impl<V: Lane> Dw<V> {
     /// A constant given as its two parts.
     #[inline(always)]

@@ -5,7 +5,7 @@
 
 use std::f64::consts::FRAC_2_SQRT_PI;
 
-use super::dw::two_prod;
+use super::dw::{tiny_product, two_prod};
 use crate::lane::{Element, Lane, rare};
 
 /// The distance between these numbers; it is so short a fraction that the argument reduction is exact.
@@ -177,8 +177,8 @@ impl Erf for f32 {
         let low = t.mul_add(polynomial(&SHORT_RATIO[1..], place, t), V::lookup(&SHORT_RATIO_LOW, place));
         let y = product(size, V::lookup(&SHORT_RATIO[0], place), low);
         // The low part of a product would be subnormal.
-        let first = V::Wide::num(FRAC_2_SQRT_PI);
-        rare!(size.lt(V::num(2f64.powi(-100))), y, V::narrow(size.widen() * first)).mul_sign(x)
+        let ratio = (SHORT_RATIO[0][0].into(), SHORT_RATIO_LOW[0].into());
+        rare!(size.lt(V::num(2f64.powi(-80))), y, tiny_product(size, ratio)).mul_sign(x)
     }
 }
 

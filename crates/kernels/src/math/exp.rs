@@ -111,17 +111,10 @@ fn expm1_in_two_words<V: Real>(x: V) -> V {
     y + y
 }
 
-/// The integer next to `x · factor`, which becomes an exponent.
-#[inline(always)]
-pub(super) fn exponent<V: Lane>(x: V, factor: V::Elem) -> V {
-    let rounder = V::splat(V::Elem::EXPONENT_ROUNDER);
-    x.mul_add(V::splat(factor), rounder) - rounder
-}
-
 /// e^x as a significand and a power of two, for `x` in the exponent range.
 #[inline(always)]
 pub(super) fn exp_parts<V: Lane<Elem = f32>>(x: V) -> (V, V) {
-    let n = exponent(x, f32::LOG2_E);
+    let n = x.exponent(f32::LOG2_E);
     let (ln2_hi, ln2_lo) = f32::LN2_SPLIT;
     let r = n.mul_add(-V::splat(ln2_lo), n.mul_add(-V::splat(ln2_hi), x));
     // e^r itself: a double word would cost twice as much and gain 0.4 ULP.
@@ -180,7 +173,7 @@ impl ExpConstants for f64 {
     fn exp<V: Lane<Elem = f64>>(x: V) -> V {
         let (bottom, top) = Self::EXP_RANGE;
         let x = clamp(x, bottom, top);
-        let n = exponent(x, Self::LOG2_E);
+        let n = x.exponent(Self::LOG2_E);
         let (ln2_hi, ln2_lo) = Self::LN2_SPLIT;
         let r = n.mul_add(-V::splat(ln2_hi), x);
         exp_near_0(fast_two_sum(r, -(n * V::splat(ln2_lo)))).ldexp(n)

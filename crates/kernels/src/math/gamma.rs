@@ -58,7 +58,7 @@ const STIRLING: [f64; 8] = [
 /// ½ log 2π - ½.
 const STIRLING_CONSTANT: (f64, f64) = (0.4189385332046727, 1.6728209650585413e-17);
 
-/// digamma(t) / (t - ROOT) as a polynomial in t - 3/2, for t from 1 to 2.
+/// digamma(t) / (t - DIGAMMA_ROOT) as a polynomial in t - 3/2, for t from 1 to 2.
 const DIGAMMA: Polynomial<3, 19> = Polynomial {
     leading: [
         (0.951055876031833, -5.425785855556169e-17),
@@ -87,8 +87,6 @@ const DIGAMMA: Polynomial<3, 19> = Polynomial {
         -0.00017655908685310111,
     ],
 };
-/// The positive zero of digamma.
-const ROOT: (f64, f64) = (1.4616321449683622, 9.549995429965697e-17);
 /// (log x - 1/(2x) - digamma(x)) · x² as a polynomial in 1/x², for x from 8.
 const DIGAMMA_SERIES: [f64; 8] = [
     0.08333333333333333,
@@ -245,7 +243,11 @@ fn log_gamma<W: Lane<Elem = f64>>(x: W) -> W {
 /// integers.
 #[inline(always)]
 pub(crate) fn digamma<V: Lane>(x: V) -> V {
-    V::narrow(psi(x.widen()))
+    if !is_short::<V>() {
+        return V::narrow(psi(x.widen()));
+    }
+    let is_ordinary = x.gt(V::num(0.0)) & x.is_finite();
+    rare!(!is_ordinary, V::narrow(short::digamma(x.widen())), V::narrow(psi(x.widen())))
 }
 
 #[inline(always)]
@@ -264,7 +266,7 @@ fn psi<W: Lane<Elem = f64>>(x: W) -> W {
         denominator = Dw::select(used, denominator * factor, denominator);
     }
     let u = moved.fraction;
-    let centre = DIGAMMA.at(two_sum(u, W::num(-0.5))) * (two_sum(u, one) - Dw::splat(ROOT));
+    let centre = DIGAMMA.at(two_sum(u, W::num(-0.5))) * (two_sum(u, one) - Dw::splat(short::DIGAMMA_ROOT));
     let numerator = Dw::select(below_1, (-one).into(), numerator);
     let denominator = Dw::select(below_1, size.into(), denominator);
     let near = centre + numerator.div(denominator);

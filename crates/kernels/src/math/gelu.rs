@@ -8,7 +8,7 @@ use super::erf::complement;
 use super::erf_table::polynomial;
 use super::exp::Exponential;
 use super::power::Power;
-use super::{Real, clamp, is_short, short};
+use super::{Real, clamp, is_short};
 use crate::lane::{Element, Lane, rare};
 
 /// √½, √(8/π) and 0.044715 · √(8/π) as double words.
@@ -91,21 +91,28 @@ const MILLS_REST: [[f32; 16]; 7] = [
 impl Gelu for f32 {
     #[inline(always)]
     fn gelu<V: Real<Elem = f32>>(x: V) -> V {
-        // x · Φ(x) = max(x, 0) - s · Φ(-s) for s = |x|, and Φ(-s) = exp(-s²/2) · ratio.
-        let s = V::num(13.0).min(x.abs());
+        // x · Φ(x) = max(x, 0) - s · Φ(-s) for s = |x|, and Φ(-s) = exp(-s²/2) · ratio. Above 13 it is x.
+        let s = (-x).max(V::num(13.0).min(x));
         let place = (s + V::num(1.0)).to_bits() >> (f32::SIGNIFICAND - 2);
         let ratio = V::lookup(&MILLS, place);
         let rest = polynomial(&MILLS_REST, place, s - V::lookup(&CENTRES, place));
         let exponent = two_prod(s * V::num(-0.5), s);
-        let (high, low, unit) = Power::of(exponent.hi, Some(exponent.lo)).words();
+        let power = Power::of(exponent.hi, Some(exponent.lo));
+        let (high, low, unit) = power.words();
         let product = two_prod(high, ratio);
         let product_rest = high.mul_add(rest, low.mul_add(ratio + rest, product.lo));
-        let less = two_prod(product.hi, s);
-        let less_rest = product_rest.mul_add(s, less.lo) * unit;
-        let difference = fast_two_sum(V::num(0.0).max(x), -(less.hi * unit));
-        let y = difference.hi + (difference.lo - less_rest);
-        let is_ordinary = x.ge(V::num(-13.0)) & x.lt(V::num(f64::INFINITY));
-        rare!(!is_ordinary, y.copysign(x), with_end(x, V::narrow(short::gelu(x.widen()))))
+        let scaled = s * unit;
+        let less = two_prod(product.hi, scaled);
+        let difference = fast_two_sum(V::num(0.0).max(x), -less.hi);
+        let y = difference.hi + (difference.lo - product_rest.mul_add(scaled, less.lo));
+        // Below, products have subnormal low parts, and then are subnormal; from -14.5 on the result is -0.
+        let is_ordinary = x.ge(V::num(-12.5)) & x.lt(V::num(f64::INFINITY));
+        rare!(!is_ordinary, y.copysign(x), {
+            let less = two_prod(product.hi, s);
+            let small = -(less.hi + product_rest.mul_add(s, less.lo)).ldexp(power.exponent());
+            let y = V::select(x.ge(V::num(-14.5)), small, V::num(-0.0));
+            with_end(x, V::select(x.lt(V::num(0.0)), y, x))
+        })
     }
 }
 
@@ -134,22 +141,15 @@ pub(crate) fn gelu_tanh<V: Real>(x: V) -> V {
     let low = (factor.lo + (low + linear.lo)).mul_add(size, exponent.lo);
     let y = Power::of(exponent.hi, Some(low)).divide_by_one_plus(x);
     let is_ordinary = x.ge(V::num(bottom)) & x.lt(V::splat(V::Elem::INFINITY));
-    rare!(!is_ordinary, y, with_end(x, V::narrow(logistic_product(x.widen()))))
+    rare!(!is_ordinary, y, with_end(x, V::select(x.gt(V::num(0.0)), x, power_product(x))))
 }
 
+/// The same for very negative numbers, whose exponential absorbs the 1.
 #[inline(always)]
-fn logistic_product<W: Lane<Elem = f64>>(x: W) -> W {
-    let (zero, one) = (W::num(0.0), W::num(1.0));
-    let t = clamp(x, -22.0, LARGE);
-    let size = t.abs().min(W::num(22.0));
-    let exponent = (two_prod(size, size) * Dw::splat(CUBIC) + Dw::splat(LINEAR)) * size;
+fn power_product<V: Real>(x: V) -> V {
+    let bottom = if is_short::<V>() { -12.0 } else { -22.5 };
+    let size = clamp(x, bottom, 0.0).abs();
+    let exponent = (two_prod(size, size) * Dw::constant(CUBIC) + Dw::constant(LINEAR)) * size;
     let e = Exponential::of(-exponent);
-    let s = e.significand();
-    let small = Dw { hi: s.hi.ldexp(e.n), lo: s.lo.ldexp(e.n.max(W::num(-900.0))) };
-    let divisor = fast_two_sum(one, small.hi);
-    let divisor = Dw { hi: divisor.hi, lo: divisor.lo + small.lo };
-    let negative = x.lt(zero);
-    let numerator = Dw::select(negative, s, one.into()) * t.abs();
-    let y = numerator.div(divisor).hi.ldexp(W::select(negative, e.n, zero)).mul_sign(x);
-    W::select(x.gt(W::num(LARGE)), x, y)
+    -(e.significand() * size).hi.ldexp(e.n)
 }

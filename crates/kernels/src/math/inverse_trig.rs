@@ -6,7 +6,7 @@
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
-use super::dw::{Dw, fast_two_sum, two_sum};
+use super::dw::{Dw, fast_two_sum, tiny_product, two_sum};
 use super::trig::PI;
 use super::{is_short, poly, short, single};
 use crate::lane::{Lane, rare};
@@ -184,10 +184,10 @@ pub(super) fn angle_of<W: Lane<Elem = f64>>(y: W, x: W) -> Dw<W> {
 #[inline(always)]
 fn convert<V: Lane>(x: V, long: (f64, f64), short: (f64, f64)) -> V {
     if !is_short::<V>() {
-        return V::narrow(multiply(x.widen(), long));
+        return multiply(x, long);
     }
     // The low word of a small product would be subnormal.
-    rare!(x.abs().lt(V::num(2f64.powi(-80))), multiply(x, short), V::narrow(multiply(x.widen(), long)))
+    rare!(x.abs().lt(V::num(2f64.powi(-80))), multiply(x, short), tiny_product(x, short))
 }
 
 #[inline(always)]

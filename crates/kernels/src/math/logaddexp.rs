@@ -8,7 +8,7 @@ use super::exp::{ExpConstants, Exponential};
 use super::log::LogConstants;
 use super::log_table::{log_of_sum, scaled};
 use super::power::{Power, PowerConstants};
-use super::{Real, is_short};
+use super::{Real, is_short, short};
 use crate::lane::{Lane, rare};
 
 /// Logarithms of sums of powers, for a base: the range of its powers, the power by tables and in double
@@ -25,8 +25,8 @@ macro_rules! sums_of_powers {
                 let distance = two_sum(smaller, -larger);
                 let bottom = V::num(V::Elem::LOGISTIC_RANGE.0);
                 let low = V::select(distance.hi.lt(bottom), V::num(0.0), distance.lo);
-                let power = Power::$power(bottom.max(distance.hi), Some(low));
-                let l = $log(power.log1p());
+                let (power, lowest) = Power::$power(bottom.max(distance.hi), low);
+                let l = $log(power.log1p_with(lowest));
                 let s = two_sum(larger, l.hi);
                 s.hi + (s.lo + l.lo)
             }
@@ -42,7 +42,7 @@ macro_rules! sums_of_powers {
             rare!(is_uncertain(y, CERTAIN_FROM), y, {
                 let (a, b) = (a.widen(), b.widen());
                 V::narrow(if is_short::<V>() {
-                    let y = by_tables(a, b);
+                    let y = short::$name(a, b);
                     rare!(is_uncertain(y, CERTAIN_FROM_AS_SHORT), y, exact(a, b))
                 } else {
                     exact(a, b)
@@ -54,9 +54,9 @@ macro_rules! sums_of_powers {
 
 sums_of_powers! {
     /// log(e^a + e^b).
-    logaddexp: EXP_RANGE, of, of, natural;
+    logaddexp: EXP_RANGE, in_three, of, natural;
     /// log2(2^a + 2^b).
-    logaddexp2: EXP2_RANGE, of_base_2, of_base_2, binary;
+    logaddexp2: EXP2_RANGE, in_three_of_base_2, of_base_2, binary;
 }
 
 #[inline(always)]
@@ -70,9 +70,9 @@ fn binary<V: Real>(log: Dw<V>) -> Dw<V> {
 }
 
 /// From here on the errors of the tables, about 2^-30 (2^-59 in `f64`), are small beside a result's last
-/// place; and those of `f64` beside that of an `f32`.
-const CERTAIN_FROM: f64 = 1.0 / 16.0;
-const CERTAIN_FROM_AS_SHORT: f64 = 1.0 / 16_777_216.0;
+/// place; and those of shorter forms beside that of an `f32`.
+const CERTAIN_FROM: f64 = 1.0 / 64.0;
+const CERTAIN_FROM_AS_SHORT: f64 = 1.0 / 512.0;
 
 /// Whether a result is too small, infinite or NaN.
 #[inline(always)]

@@ -4,7 +4,8 @@
 //! The constants come from `coefficients/power.py`.
 
 use super::Real;
-use super::dw::{Dw, fast_two_sum};
+use super::dw::{Dw, fast_two_sum, two_prod};
+use super::exp::ExpConstants;
 use super::log_table::log_from_1_to_2;
 use crate::lane::{Bits, Element, Lane};
 
@@ -14,12 +15,12 @@ pub(crate) trait PowerConstants: Element {
     const STEPS: Self;
     /// ln 2 / 16 in two parts, of which the first has an exact product with the number of steps.
     const STEP: (Self, Self);
-    /// ln 2.
-    const LN_2: Self;
     /// 2^(j/16) in two parts.
     const POWERS: ([Self; 16], [Self; 16]);
     /// (e^r - 1 - r) / r² for |r| <= ln 2 / 32.
     const REST: &'static [Self];
+    /// The same with an error that is negligible beside those of double words.
+    const LONG_REST: &'static [Self];
     /// Of these numbers the logistic function is a normal number, and e^-x absorbed by 1 at the second.
     const LOGISTIC_RANGE: (f64, f64);
 }
@@ -48,13 +49,36 @@ impl<V: Real> Power<V> {
         Self::near(steps.to_bits(), n.mul_add(-V::splat(V::Elem::STEP.1), with_low(rest, low)))
     }
 
-    /// 2^(x + low), in the same range.
+    /// e^(x + low) as this and a third part, in the same range.
     #[inline(always)]
-    pub(super) fn of_base_2(x: V, low: Option<V>) -> Self {
+    pub(super) fn in_three(x: V, low: V) -> (Self, V) {
+        let rounder = V::splat(V::Elem::ROUNDER);
+        let steps = x.mul_add(V::splat(V::Elem::STEPS), rounder);
+        let n = steps - rounder;
+        let rest = n.mul_add(-V::splat(V::Elem::STEP.0), x);
+        let low = n.mul_add(-V::splat(V::Elem::STEP.1), low);
+        Self::near_in_three(steps.to_bits(), fast_two_sum(rest, low))
+    }
+
+    /// 2^(x + low), likewise.
+    #[inline(always)]
+    pub(super) fn in_three_of_base_2(x: V, low: V) -> (Self, V) {
         let rounder = V::splat(V::Elem::ROUNDER);
         let steps = x.mul_add(V::num(16.0), rounder);
         let rest = (steps - rounder).mul_add(V::num(-1.0 / 16.0), x);
-        Self::near(steps.to_bits(), with_low(rest, low) * V::splat(V::Elem::LN_2))
+        let (ln2, ln2_low) = V::Elem::LN2;
+        let product = two_prod(rest, V::splat(ln2));
+        let low = low.mul_add(V::splat(ln2), rest.mul_add(V::splat(ln2_low), product.lo));
+        Self::near_in_three(steps.to_bits(), fast_two_sum(product.hi, low))
+    }
+
+    #[inline(always)]
+    fn near_in_three(steps: V::Bits, rest: Dw<V>) -> (Self, V) {
+        let curved = (rest.hi * rest.hi).mul_add(super::poly(rest.hi, V::Elem::LONG_REST), rest.lo);
+        let high = V::lookup(&V::Elem::POWERS.0, steps);
+        let low = two_prod(high, rest.hi);
+        let lowest = high.mul_add(curved, low.lo + V::lookup(&V::Elem::POWERS.1, steps));
+        (Power { steps, high, low: low.hi, near: high }, lowest)
     }
 
     #[inline(always)]
@@ -67,21 +91,26 @@ impl<V: Real> Power<V> {
 
     /// k in the place of an exponent.
     #[inline(always)]
-    fn exponent(self) -> V::Bits {
+    fn exponent_bits(self) -> V::Bits {
         (self.steps & !V::Bits::splat(15)) << (V::Elem::SIGNIFICAND - 4)
     }
 
     /// The sum in two words, from 1 to 2, and k, which may be any exponent.
     #[inline(always)]
     pub(super) fn parts(self) -> (Dw<V>, V) {
-        let n = V::from_bits(self.steps) - V::splat(V::Elem::ROUNDER);
-        (fast_two_sum(self.high, self.low), (n * V::num(1.0 / 16.0)).floor())
+        (fast_two_sum(self.high, self.low), self.exponent())
+    }
+
+    /// k, which may be any exponent.
+    #[inline(always)]
+    pub(super) fn exponent(self) -> V {
+        ((V::from_bits(self.steps) - V::splat(V::Elem::ROUNDER)) * V::num(1.0 / 16.0)).floor()
     }
 
     /// A number of the table, the rest, which is at most a fortieth of it, and 2^k.
     #[inline(always)]
     pub(super) fn words(self) -> (V, V, V) {
-        (self.high, self.low, V::from_bits(self.exponent() + V::num(1.0).to_bits()))
+        (self.high, self.low, V::from_bits(self.exponent_bits() + V::num(1.0).to_bits()))
     }
 
     /// The logarithm of one more than this, which is at most 1.
@@ -92,11 +121,20 @@ impl<V: Real> Power<V> {
         log_from_1_to_2(fast_two_sum(sum.hi, low.mul_add(unit, sum.lo)))
     }
 
+    /// The same with a third part.
+    #[inline(always)]
+    pub(super) fn log1p_with(self, lowest: V) -> Dw<V> {
+        let (high, low, unit) = self.words();
+        let first = fast_two_sum(V::num(1.0), high * unit);
+        let sum = fast_two_sum(first.hi, low * unit);
+        log_from_1_to_2(fast_two_sum(sum.hi, lowest.mul_add(unit, first.lo) + sum.lo))
+    }
+
     /// `x` divided by one more than this.
     #[inline(always)]
     pub(super) fn divide_by_one_plus(self, x: V) -> V {
         // x / (1 + 2^k · m) = 2^-k · x / (2^-k + m).
-        let unit = V::from_bits(V::num(1.0).to_bits() - self.exponent());
+        let unit = V::from_bits(V::num(1.0).to_bits() - self.exponent_bits());
         let sum = unit + self.high;
         let low = (unit.min(self.high) - (sum - unit.max(self.high))) + self.low;
         let reciprocal = V::num(1.0) / (unit + self.near);
@@ -118,7 +156,6 @@ fn with_low<V: Lane>(x: V, low: Option<V>) -> V {
 impl PowerConstants for f32 {
     const STEPS: f32 = 23.08312;
     const STEP: (f32, f32) = (0.043319702, 1.9966365e-6);
-    const LN_2: f32 = std::f32::consts::LN_2;
     #[rustfmt::skip]
     const POWERS: ([f32; 16], [f32; 16]) = (
         [
@@ -132,12 +169,12 @@ impl PowerConstants for f32 {
     );
     const LOGISTIC_RANGE: (f64, f64) = (-87.0, 60.0);
     const REST: &'static [f32] = &[0.5000162, 0.16667053];
+    const LONG_REST: &'static [f32] = &[0.5, 0.16667007, 0.041667316];
 }
 
 impl PowerConstants for f64 {
     const STEPS: f64 = 23.083120654223414;
     const STEP: (f64, f64) = (0.04332169878489367, 1.0291218489310676e-13);
-    const LN_2: f64 = std::f64::consts::LN_2;
     #[rustfmt::skip]
     const POWERS: ([f64; 16], [f64; 16]) = (
         [
@@ -162,4 +199,5 @@ impl PowerConstants for f64 {
         0.001388911050081118,
         0.00019841581491667927,
     ];
+    const LONG_REST: &'static [f64] = Self::REST;
 }

@@ -5,11 +5,11 @@
 //! The arguments are `f32` in `f64`, so that no result overflows or is subnormal before it is rounded. The
 //! constants come from `coefficients/short.py`.
 
-use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, LN_2, LOG2_E, PI};
+use std::f64::consts::{FRAC_PI_2, LN_2, LOG2_E, PI};
 
 use super::log_table::short_log as log;
 use super::{clamp, poly};
-use crate::lane::{Lane, rare};
+use crate::lane::{Element, Lane, rare};
 
 /// e^r for |r| <= ln(2)/2.
 const EXP: [f64; 8] = [
@@ -55,6 +55,9 @@ const EXPM1: [f64; 8] = [
 /// sinh r = r · SINH(r²) and cosh r = COSH(r²) there.
 const SINH: [f64; 4] = [0.9999999999955478, 0.16666666785745807, 0.00833328365969855, 0.000199075043655447];
 const COSH: [f64; 4] = [0.9999999999606919, 0.5000000106049681, 0.041666222014008075, 0.0013948375202795875];
+/// 2 atanh s = s · TWICE_ATANH(s²) for |s| <= 1/5.
+const TWICE_ATANH: [f64; 5] =
+    [2.000000000041073, 0.6666666158069693, 0.4000100596895823, 0.2850204046645511, 0.2415759518737827];
 /// atan q = q · ATAN(q²) for |q| <= 1.
 const ATAN: [f64; 12] = [
     0.9999999999418184,
@@ -124,6 +127,27 @@ const LGAMMA: [f64; 12] = [
 ];
 /// (log Γ(x) - (x - ½) log x + x - ½ log 2π) · x as a polynomial in 1/x², for x from 8.
 const STIRLING: [f64; 3] = [0.08333333284164435, -0.0027776045795835716, 0.00077553619416799];
+/// The positive zero of digamma.
+pub(super) const DIGAMMA_ROOT: (f64, f64) = (1.4616321449683622, 9.549995429965697e-17);
+/// digamma(t) / (t - DIGAMMA_ROOT) as a polynomial in t - 3/2, for t from 1 to 2.
+const DIGAMMA: [f64; 14] = [
+    0.9510558760497574,
+    -0.42362742134535186,
+    0.24054247726734432,
+    -0.1484049125826842,
+    0.09498916599826492,
+    -0.06192261405791782,
+    0.040750399189936885,
+    -0.026966282633850154,
+    0.018023737408814848,
+    -0.012002930218763662,
+    0.007269959658581988,
+    -0.004787396357764941,
+    0.005283887152746305,
+    -0.003588984076245996,
+];
+/// (log x - 1/(2x) - digamma(x)) · x² as a polynomial in 1/x², for x from 8.
+const DIGAMMA_SERIES: [f64; 3] = [0.08333333016976012, -0.008332178474858024, 0.003844422189332432];
 /// ½ log 2π - ½.
 const STIRLING_CONSTANT: f64 = 0.4189385332046727;
 /// Below, the functions that are x + O(x³) are x and one cubic term.
@@ -132,7 +156,7 @@ const NEAR_0: f64 = 1.0 / 1024.0;
 /// x = n · ln 2 + r as n and r.
 #[inline(always)]
 fn reduced<W: Lane<Elem = f64>>(x: W) -> (W, W) {
-    let n = (x * W::num(LOG2_E)).round_ties_even();
+    let n = x.exponent(LOG2_E);
     (n, n.mul_add(W::num(-LN_2), x))
 }
 
@@ -201,11 +225,62 @@ pub(super) fn acosh<W: Lane<Elem = f64>>(x: W) -> W {
     log(x + x.mul_add(x, W::num(-1.0)).sqrt())
 }
 
+/// k and 2^k, where `n / d` is 2^k times a number from 2/3 to 3/2.
+#[inline(always)]
+fn power_near<W: Lane<Elem = f64>>(n: W, d: W) -> (W, W) {
+    // The bits of a number are nearly its logarithm, and those of 3/2 that of 2^½ but for the bias.
+    let biased = (n.to_bits() - d.to_bits() + W::num(1.5).to_bits()) >> f64::SIGNIFICAND;
+    let rounder = W::splat(f64::ROUNDER);
+    let k = W::from_bits(biased + rounder.to_bits()) - (rounder + W::num(f64::BIAS as f64));
+    (k, W::exp2_int(k))
+}
+
+/// The logarithm of 2^k · (1 + s) / (1 - s) for |s| <= 1/5.
+#[inline(always)]
+fn log_of_ratio<W: Lane<Elem = f64>>(k: W, s: W) -> W {
+    k.mul_add(W::num(LN_2), s * poly(s * s, &TWICE_ATANH))
+}
+
+/// log(1 + e^x) for negative `x`.
+#[inline(always)]
+fn log1p_of_exp<W: Lane<Elem = f64>>(x: W) -> W {
+    let one = W::num(1.0);
+    let sum = exp(W::num(-100.0).max(x)) + one;
+    let (k, power) = power_near(sum, one);
+    log_of_ratio(k, (sum - power) / (sum + power))
+}
+
+/// log(e^a + e^b) for finite numbers, to 2^-34 in absolute terms.
+#[inline(always)]
+pub(super) fn logaddexp<W: Lane<Elem = f64>>(a: W, b: W) -> W {
+    let larger = a.max(b);
+    larger + log1p_of_exp(b.min(a) - larger)
+}
+
+/// log2(2^a + 2^b), likewise.
+#[inline(always)]
+pub(super) fn logaddexp2<W: Lane<Elem = f64>>(a: W, b: W) -> W {
+    let larger = a.max(b);
+    log1p_of_exp((b.min(a) - larger) * W::num(LN_2)).mul_add(W::num(LOG2_E), larger)
+}
+
 /// atanh x for |x| < 1.
 #[inline(always)]
 pub(super) fn atanh<W: Lane<Elem = f64>>(x: W) -> W {
     let (one, size) = (W::num(1.0), x.abs());
-    odd(x, 1.0 / 3.0, log((one + size) / (one - size)) * W::num(0.5))
+    let (k, power) = power_near(one + size, one - size);
+    // Of a small number nothing is lost.
+    let (sum, difference) = (one + power, one - power);
+    let s = size.mul_add(sum, difference) / size.mul_add(difference, sum);
+    (log_of_ratio(k, s) * W::num(0.5)).mul_sign(x)
+}
+
+/// log(x / (1 - x)) for x from 0 to 1.
+#[inline(always)]
+pub(super) fn logit<W: Lane<Elem = f64>>(x: W) -> W {
+    let one = W::num(1.0);
+    let (k, power) = power_near(x, one - x);
+    log_of_ratio(k, x.mul_add(one + power, -power) / x.mul_add(one - power, power))
 }
 
 /// The angle in [0, π/2] whose tangent is `n / d`, neither of which is negative.
@@ -237,27 +312,12 @@ fn tail<W: Lane<Elem = f64>>(x: W, square: W) -> W {
     exp(-square) * (smooth * (above * reciprocal))
 }
 
-/// `low` below 0, and `sum - low` above.
-#[inline(always)]
-fn mirrored<W: Lane<Elem = f64>>(x: W, low: W, sum: f64) -> W {
-    W::select(x.lt(W::num(0.0)), low, W::num(sum) - low)
-}
-
 /// erfc x.
 #[inline(always)]
 pub(super) fn erfc<W: Lane<Elem = f64>>(x: W) -> W {
     let size = clamp(x.abs(), 0.0, TAIL_TO);
-    mirrored(-x, tail(size, size * size), 2.0)
-}
-
-/// x · Φ(x), Φ being the distribution function of the normal distribution; 0 for very negative numbers.
-#[inline(always)]
-pub(super) fn gelu<W: Lane<Elem = f64>>(x: W) -> W {
-    let half = W::num(0.5);
-    let x = W::num(-15.0).max(x);
-    let size = x.abs().min(W::num(15.0));
-    let low = tail(size * W::num(FRAC_1_SQRT_2), size * size * half) * half;
-    x * mirrored(x, low, 1.0)
+    let low = tail(size, size * size);
+    W::select(x.gt(W::num(0.0)), low, W::num(2.0) - low)
 }
 
 /// erfinv x for |x| < 1.
@@ -267,6 +327,30 @@ pub(super) fn erfinv<W: Lane<Elem = f64>>(x: W) -> W {
     let quotient = poly(w - W::num(3.0), &ERFINV);
     let quotient = rare!(w.gt(W::num(6.0)), quotient, poly(w.sqrt() - W::num(3.25), &ERFINV_NEAR_1));
     quotient * x
+}
+
+/// digamma x for positive `x`.
+#[inline(always)]
+pub(super) fn digamma<W: Lane<Elem = f64>>(x: W) -> W {
+    let (zero, one, half) = (W::num(0.0), W::num(1.0), W::num(0.5));
+    // By the recurrence, digamma(x) = digamma(1 + fraction) + 1 / (x - 1) + 1 / (x - 2) + ..., whose sum is
+    // one fraction; below 1 it is -1 / x.
+    let floor = (x - half).round_ties_even();
+    let fraction = x - floor;
+    let (mut numerator, mut denominator) = (zero, one);
+    for i in 1..8 {
+        let i = W::num(f64::from(i));
+        let (factor, is_one) = (x - i, i.lt(floor));
+        numerator = W::select(is_one, numerator.mul_add(factor, denominator), numerator);
+        denominator = W::select(is_one, denominator * factor, denominator);
+    }
+    let (is_below_1, is_series) = (floor.lt(half), x.ge(W::num(8.0)));
+    let numerator = W::select(is_series, one, W::select(is_below_1, -one, numerator));
+    let quotient = numerator / W::select(is_series | is_below_1, x, denominator);
+    let from_root = (fraction - W::num(DIGAMMA_ROOT.0 - 1.0)) - W::num(DIGAMMA_ROOT.1);
+    let near = poly(fraction - half, &DIGAMMA).mul_add(from_root, quotient);
+    let rest = quotient.mul_add(poly(quotient * quotient, &DIGAMMA_SERIES), half);
+    W::select(is_series, rest.mul_add(-quotient, log(x)), near)
 }
 
 /// log Γ(x) for positive `x`.

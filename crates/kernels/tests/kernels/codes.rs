@@ -75,7 +75,8 @@ impl<'a> Writing<'a> {
     fn new(random: &'a mut Random, types: &[Type]) -> Writing<'a> {
         let (builder, values) = (Builder::new(), vec![Vec::new()]);
         let (types, inputs) = (types.to_vec(), types.len());
-        let mut writing = Writing { random, builder, values, types, inputs, is_narrow: false, is_wide_in_rare: false };
+        let mut writing =
+            Writing { random, builder, values, types, inputs, is_narrow: false, is_wide_in_rare: false };
         for at in 0..inputs {
             let input = writing.builder.input(writing.types[at]);
             writing.keep(input);
