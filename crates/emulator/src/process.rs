@@ -6,6 +6,9 @@ use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::PathBuf;
 use std::process::Command;
 
+/// What the environment of such a process has.
+const INSIDE: &str = "ZEROSTRIDE_EMULATED";
+
 /// This library as a program opens it, which Cargo makes beside the tests that depend on it.
 ///
 /// # Panics
@@ -23,13 +26,13 @@ pub fn library() -> PathBuf {
 /// # Panics
 /// If the body does.
 pub fn emulated<Body: FnOnce()>(variables: &[(&str, &str)], body: Body) {
-    if env::var_os("ZEROSTRIDE_CUDA").is_some() {
+    if env::var_os(INSIDE).is_some() {
         return body();
     }
     let name = std::any::type_name::<Body>();
     let name = name.split_once("::").map_or(name, |(_, test)| test).trim_end_matches("::{{closure}}");
     let mut test = Command::new(env::current_exe().expect("a test is a file"));
-    test.args(["--exact", name, "--nocapture"]).env("ZEROSTRIDE_CUDA", library());
+    test.args(["--exact", name, "--nocapture"]).env("ZEROSTRIDE_CUDA", library()).env(INSIDE, "");
     let output = test.envs(variables.iter().copied()).output().expect("a test runs");
     let [said, told] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
     assert!(output.status.success() && said.contains("1 passed"), "{said}\n{told}");
