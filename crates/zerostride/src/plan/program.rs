@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use zerostride_kernels::{may_fault, store_scalar};
 use zerostride_ops::{Category, DType, Op, Reduction, Scalar};
 use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims};
 
@@ -171,6 +172,20 @@ impl Program {
             Instruction::Map { op, .. } => Some(*op),
             _ => None,
         })
+    }
+
+    /// Whether an operation of the program may end in a fault: it divides integers, and not by a number other
+    /// than zero.
+    pub(crate) fn may_fault(&self, op: Op, compute: DType, operands: &[Register]) -> bool {
+        let is_nonzero = |divisor: Register| match self.instructions[divisor] {
+            Instruction::Splat(number) => {
+                let (mut bytes, dtype) = ([0; 16], self.dtypes[divisor]);
+                store_scalar(number, dtype, &mut bytes[..dtype.item_size()]);
+                bytes != [0; 16]
+            }
+            _ => false,
+        };
+        may_fault(op, compute) && !is_nonzero(operands[1])
     }
 
     pub(crate) fn push_load(&mut self, load: Load) -> Register {

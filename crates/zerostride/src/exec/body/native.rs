@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use smallvec::SmallVec;
 use zerostride_code::{Builder, Read, Row, Type, Value, Write};
 use zerostride_kernels::{
-    Native, Printing, Recorded, Tuning, may_fault, memory_type, record, record_cast, record_load,
-    record_quotient, record_step, record_store, store_scalar,
+    Native, Printing, Recorded, Tuning, memory_type, record, record_cast, record_load, record_quotient,
+    record_step, record_store,
 };
 use zerostride_ops::{DType, Op, Reduction};
 
@@ -68,16 +68,8 @@ impl ProgramCode {
     /// The program, unless it has what no code has: c128 in memory, and integers divided by what may be zero,
     /// which is an error.
     pub(super) fn new(program: &Program, kinds: &[LoadKind], end: End) -> Option<ProgramCode> {
-        let is_by_number = |operands: &[Register]| match program.instructions[operands[1]] {
-            Instruction::Splat(number) => {
-                let (mut bytes, dtype) = ([0; 16], program.dtypes[operands[1]]);
-                store_scalar(number, dtype, &mut bytes[..dtype.item_size()]);
-                bytes != [0; 16]
-            }
-            _ => false,
-        };
         let is_known = |(instruction, dtype): (&Instruction, &DType)| match instruction {
-            Instruction::Map { op, compute, operands } => !may_fault(*op, *compute) || is_by_number(operands),
+            Instruction::Map { op, compute, operands } => !program.may_fault(*op, *compute, operands),
             Instruction::Load(_) | Instruction::Splat(_) => memory_type(*dtype).is_some(),
             Instruction::Cast(_) => true,
         };

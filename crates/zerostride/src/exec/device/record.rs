@@ -4,7 +4,7 @@
 use smallvec::{SmallVec, smallvec};
 use zerostride_code::{Binary, Builder, Code, Type, Value};
 use zerostride_kernels::{
-    Recorded, may_fault, record, record_cast, record_load, record_scalar, record_step, record_store,
+    Recorded, record, record_cast, record_load, record_scalar, record_step, record_store,
     store_scalar, stored_type,
 };
 use zerostride_ops::{Category, DType, Op, Reduction};
@@ -98,25 +98,15 @@ fn follow(
             Instruction::Cast(from) => record_cast(code, program.dtypes[*from], dtype, registers[*from]),
             Instruction::Map { op, compute, operands } => {
                 let by: SmallVec<[Recorded; 4]> = operands.iter().map(|&at| registers[at]).collect();
-                let is_safe = !may_fault(*op, *compute) || is_not_zero(program, operands[1]);
-                let result = is_safe.then(|| record(code, *op, *compute, &by)).flatten();
-                result.ok_or_else(|| match may_fault(*op, *compute) {
+                if program.may_fault(*op, *compute, operands) {
                     // That it is an error is known to the CPU alone.
-                    true => format!("{} of integers by a tensor", op.info().name),
-                    false => op.info().name.to_owned(),
-                })?
+                    return Err(format!("{} of integers by a tensor", op.info().name));
+                }
+                record(code, *op, *compute, &by).ok_or_else(|| op.info().name.to_owned())?
             }
         });
     }
     Ok(registers[program.result])
-}
-
-/// Whether a register is a number other than zero.
-fn is_not_zero(program: &Program, register: usize) -> bool {
-    let Instruction::Splat(number) = program.instructions[register] else { return false };
-    let (mut bytes, dtype) = ([0; 16], program.dtypes[register]);
-    store_scalar(number, dtype, &mut bytes[..dtype.item_size()]);
-    bytes != [0; 16]
 }
 
 /// A reduction as codes.
