@@ -51,6 +51,7 @@ const UNSAFE: &[&str] = &[
     // Python's own protocols are C: calls, and sharing of memory.
     "crates/python/src/entry.rs",
     "crates/python/src/memory/buffer.rs",
+    "crates/python/src/memory/cuda.rs",
     "crates/python/src/memory/dlpack.rs",
     "crates/python/src/memory/exchange.rs",
     "crates/python/src/memory/numpy.rs",

@@ -27,6 +27,9 @@ const RELEASE_THRESHOLD: c_int = 4;
 /// getting them again takes as long as many kernels.
 const KEPT_BYTES: u64 = 1 << 30;
 
+/// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`.
+const DEVICE_ORDINAL: c_int = 9;
+
 /// `CU_EVENT_DISABLE_TIMING`.
 const WITHOUT_TIME: c_uint = 2;
 
@@ -74,6 +77,7 @@ functions! {
     cuMemFree_v2(u64);
     cuMemAllocAsync(*mut u64, usize, *mut c_void);
     cuMemFreeAsync(u64, *mut c_void);
+    cuPointerGetAttribute(*mut c_void, c_int, u64);
     cuMemcpyHtoD_v2(u64, *const c_void, usize);
     cuMemcpyDtoH_v2(*mut c_void, u64, usize);
     cuModuleLoadData(*mut *mut c_void, *const c_void);
@@ -115,6 +119,18 @@ fn driver() -> Result<&'static Driver, Error> {
 /// There is no driver.
 pub fn device_count() -> Result<usize, Error> {
     Ok(driver()?.devices.len())
+}
+
+/// The device that has the memory at an address.
+///
+/// # Errors
+/// There is no driver, or no device has memory there.
+pub fn device_of(address: u64) -> Result<usize, Error> {
+    let (gpu, mut index): (_, c_int) = (Gpu::open(0)?, 0);
+    let to = ptr::from_mut(&mut index).cast();
+    // SAFETY: this attribute is such a number, which is written to a variable.
+    gpu.within(|driver| unsafe { call!(driver, cuPointerGetAttribute(to, DEVICE_ORDINAL, address)) })?;
+    Ok(index as usize)
 }
 
 impl Driver {
@@ -345,18 +361,43 @@ impl Gpu {
     /// # Safety
     /// The stream is one of this device that exists.
     pub unsafe fn precede(&self, stream: Stream) -> Result<(), Error> {
+        // SAFETY: the caller vouches for the stream.
+        unsafe { self.order(stream, |other| (STREAM, other)) }
+    }
+
+    /// Has all work that the device is given here from now on wait for that of another library's stream.
+    ///
+    /// # Errors
+    /// As [`Gpu::precede`].
+    ///
+    /// # Safety
+    /// As [`Gpu::precede`].
+    pub unsafe fn follow(&self, stream: Stream) -> Result<(), Error> {
+        // SAFETY: the caller vouches for the stream.
+        unsafe { self.order(stream, |other| (other, STREAM)) }
+    }
+
+    /// Has the second stream wait for the first, of which one is another library's.
+    ///
+    /// # Safety
+    /// The stream is one of this device that exists.
+    unsafe fn order(
+        &self,
+        stream: Stream,
+        in_order: impl FnOnce(*mut c_void) -> (*mut c_void, *mut c_void),
+    ) -> Result<(), Error> {
         // The default stream is the one of this work.
         if stream.0 < 2 {
             return Ok(());
         }
+        let (first, second) = in_order(ptr::without_provenance_mut(stream.0));
         let mut event = ptr::null_mut();
         // SAFETY: the event is written to a variable and is there until it is destroyed, after which the
         // driver keeps what it still needs; the caller vouches for the stream.
         self.within(|driver| unsafe {
             call!(driver, cuEventCreate(&mut event, WITHOUT_TIME))?;
-            let other = ptr::without_provenance_mut(stream.0);
-            let waits = call!(driver, cuEventRecord(event, STREAM))
-                .and_then(|()| call!(driver, cuStreamWaitEvent(other, event, 0)));
+            let waits = call!(driver, cuEventRecord(event, first))
+                .and_then(|()| call!(driver, cuStreamWaitEvent(second, event, 0)));
             call!(driver, cuEventDestroy_v2(event))?;
             waits
         })

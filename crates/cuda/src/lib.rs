@@ -18,5 +18,5 @@
 mod driver;
 mod error;
 
-pub use driver::{Gpu, Kernel, Memory, Stream, device_count};
+pub use driver::{Gpu, Kernel, Memory, Stream, device_count, device_of};
 pub use error::Error;

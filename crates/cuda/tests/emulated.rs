@@ -1,7 +1,7 @@
 //! The driver on emulated devices: memory, copies, kernels, and what goes wrong. Each test has a process of
 //! its own.
 
-use zerostride_cuda::{Error, Gpu, Stream, device_count};
+use zerostride_cuda::{Error, Gpu, Stream, device_count, device_of};
 use zerostride_emulator::emulated;
 
 /// Adds 1 to so many words, the first arguments: their number and address.
@@ -46,6 +46,7 @@ fn bytes_go_to_each_device_and_come_back_changed_by_a_kernel() {
             let gpu = Gpu::open(index).unwrap();
             assert_eq!((gpu.index(), gpu.name()), (index, &*format!("emulated device {index}")));
             let memory = gpu.allocate(4000).unwrap();
+            assert_eq!(device_of(memory.address() + 100), Ok(index));
             let words: Vec<u8> = (0..1000u32).flat_map(u32::to_le_bytes).collect();
             let mut found = vec![0; 4000];
             // SAFETY: the memory has as many bytes, and is used here only.
@@ -53,7 +54,7 @@ fn bytes_go_to_each_device_and_come_back_changed_by_a_kernel() {
             increment(gpu, 999, memory.address()).unwrap();
             for stream in [1, 0x5000] {
                 // SAFETY: to the emulator every number is a stream.
-                unsafe { gpu.precede(Stream(stream)) }.unwrap();
+                unsafe { gpu.precede(Stream(stream)).and(gpu.follow(Stream(stream))) }.unwrap();
             }
             gpu.synchronize().unwrap();
             // SAFETY: as above.
@@ -89,6 +90,8 @@ fn a_device_that_is_not_there_is_refused() {
     emulated(&[], || {
         let error = Gpu::open(2).unwrap_err();
         assert_eq!(error.to_string(), "there is no device cuda:2: NVIDIA's driver has 2");
+        let error = device_of(0x1000).unwrap_err();
+        assert!(error.to_string().contains("CUDA_ERROR_INVALID_VALUE"), "{error}");
     });
 }
 

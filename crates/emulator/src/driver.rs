@@ -36,6 +36,9 @@ const LAUNCH_FAILED: Status = 719;
 /// `CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED`.
 const MEMORY_POOLS_SUPPORTED: c_int = 115;
 
+/// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`.
+const DEVICE_ORDINAL: c_int = 9;
+
 /// The number, name and text of each status.
 const STATUSES: [(Status, &CStr, &CStr); 12] = [
     (SUCCESS, c"CUDA_SUCCESS", c"no error"),
@@ -297,6 +300,18 @@ unsafe extern "C" fn cuMemAllocAsync(address: *mut u64, bytes: usize, _stream: *
 #[unsafe(no_mangle)]
 extern "C" fn cuMemFreeAsync(address: u64, _stream: *mut c_void) -> Status {
     cuMemFree_v2(address)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuPointerGetAttribute(value: *mut c_void, attribute: c_int, address: u64) -> Status {
+    call(|driver| {
+        driver.current()?;
+        let has =
+            |device: &mut Device| attribute == DEVICE_ORDINAL && device.memory.get(address, 1).is_some();
+        let number = driver.devices.iter_mut().position(has).ok_or(INVALID_VALUE)?;
+        // SAFETY: the caller's variable.
+        unsafe { put(value.cast(), number as c_int) }
+    })
 }
 
 #[unsafe(no_mangle)]

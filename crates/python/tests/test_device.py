@@ -81,6 +81,52 @@ def test_memory_is_shown_to_libraries_for_gpus():
     assert not hasattr(X, "__cuda_array_interface__")
 
 
+class Shown:
+    """An array of another library that shows nothing but ``__cuda_array_interface__``."""
+
+    def __init__(self, tensor, **changes):
+        self.tensor = tensor
+        self.__cuda_array_interface__ = tensor.__cuda_array_interface__ | changes
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "cuda:1"])
+def test_arrays_of_libraries_for_gpus_share_their_memory(device):
+    moved = X.to(device)
+    for stream in (None, 1, 2, 0x7000):
+        same = zs.asarray(Shown(moved.T, stream=stream))
+        assert (same.device, same.data_ptr(), same.shape, same.stride()) == (device, moved.data_ptr(), (12, 7), (1, 12))
+    same.add_(1)
+    assert moved.tolist() == (X + 1).tolist()
+    assert zs.asarray(Shown(moved, strides=None)).stride() == (12, 1)
+    assert zs.add(Shown(moved), 1).tolist() == (moved + 1).tolist()
+    for dtype in (zs.bool, zs.uint8, zs.int64, zs.float16, zs.complex64):
+        assert zs.asarray(Shown(moved.to(dtype))).dtype is dtype
+    empty = zs.zeros(0, 3, device=device)
+    assert zs.asarray(Shown(empty, data=(0, False))).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"mask": object()}, "the array has a mask, and tensors have none"),
+        ({"typestr": "|V4"}, r"no dtype has the elements of type \|V4"),
+        ({"typestr": ">f4"}, "no dtype has the elements of type >f4"),
+        ({"strides": (48, 2)}, r"the strides \[48, 2\] are not those of elements of f32"),
+        ({"strides": (48,)}, r"the strides \[48\] are not those"),
+        ({"stream": 0}, "the array is used on stream 0"),
+        ({"data": (0, False)}, "the array has elements, and no memory that they are in"),
+        ({"data": (0x1000, False)}, "cuPointerGetAttribute"),
+        ({"typestr": None}, "the array does not show its typestr"),
+    ],
+)
+def test_arrays_that_no_tensor_can_be_on_are_refused(changes, message):
+    with pytest.raises((BufferError, RuntimeError), match=message):
+        zs.asarray(Shown(X.cuda(), **changes))
+    read_only = (X.cuda().data_ptr(), True)
+    with pytest.raises((BufferError, RuntimeError, ValueError), match="read-only"):
+        zs.asarray(Shown(X.cuda(), data=read_only))
+
+
 def test_what_is_on_a_gpu_is_pickled_on_the_cpu():
     again = pickle.loads(pickle.dumps(X.cuda()))
     assert (again.device, again.tolist()) == ("cpu", X.tolist())

@@ -7,10 +7,10 @@ use std::any::Any;
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
-use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use pyo3::types::{PyCapsule, PyDict};
 use smallvec::SmallVec;
 use zerostride::{self as engine, Category, DType, Lent, MAX_RANK, Tensor};
 
@@ -281,33 +281,6 @@ impl PyTensor {
         let Device { kind, id } = Device::of(&self.0);
         (kind, id)
     }
-
-    /// For other libraries that compute on NVIDIA's GPUs: where the elements are, whose work is on the
-    /// default stream.
-    #[getter]
-    fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (tensor, shown) = (&self.0, PyDict::new(py));
-        let kind = match (tensor.dtype(), tensor.dtype().category()) {
-            (DType::BF16, _) => None,
-            (_, Category::Bool) => Some('b'),
-            (dtype, Category::Int) => Some(if dtype.is_signed_int() { 'i' } else { 'u' }),
-            (_, Category::Float) => Some('f'),
-            (_, Category::Complex) => Some('c'),
-        };
-        let (Some(kind), CUDA) = (kind, Device::of(tensor).kind) else {
-            let message = "only tensors on a GPU have it, of dtypes that NumPy has";
-            return Err(PyAttributeError::new_err(message));
-        };
-        let item = tensor.dtype().item_size() as isize;
-        let strides: Vec<isize> = tensor.strides().iter().map(|stride| stride.saturating_mul(item)).collect();
-        shown.set_item("shape", PyTuple::new(py, tensor.shape())?)?;
-        shown.set_item("strides", PyTuple::new(py, strides)?)?;
-        shown.set_item("typestr", format!("{}{kind}{item}", if item == 1 { '|' } else { '<' }))?;
-        shown.set_item("data", (tensor.data_ptr() as usize, false))?;
-        shown.set_item("version", 3)?;
-        shown.set_item("stream", 1)?;
-        Ok(shown)
-    }
 }
 
 /// An array that another library has lent. A Python object, so that it is freed by a thread with the GIL.
@@ -442,7 +415,7 @@ pub(super) unsafe fn lent(
     // the program's responsibility; on a device they are ordered before ours, as `import` has asked.
     let tensor = unsafe {
         match array.device {
-            Device { kind: CUDA, id } => Tensor::from_lent_on_cuda(id as usize, &lent, lender),
+            Device { kind: CUDA, id } => Tensor::from_lent_on_cuda(Some(id as usize), &lent, lender),
             _ => Tensor::from_lent(&lent, lender),
         }
     };

@@ -5,6 +5,8 @@
 #[allow(unsafe_code)]
 mod buffer;
 #[allow(unsafe_code)]
+mod cuda;
+#[allow(unsafe_code)]
 mod dlpack;
 #[allow(unsafe_code)]
 mod exchange;
@@ -76,6 +78,9 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
     }
     if object.hasattr("__dlpack__")? {
         return from_dlpack(object).map(Some);
+    }
+    if let Some(tensor) = cuda::import(object)? {
+        return Ok(Some(Import::Shared(tensor)));
     }
     let names_memory = object.hasattr("__array_interface__")? || object.hasattr("__array_struct__")?;
     if names_memory || object.hasattr("__array__")? {

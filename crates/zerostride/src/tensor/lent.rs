@@ -9,7 +9,7 @@ use zerostride_ops::{Category, DType, Element};
 use zerostride_shape::{Layout, Shape, Strides};
 
 #[cfg(feature = "cuda")]
-use zerostride_cuda::{Gpu, Stream};
+use zerostride_cuda::{Gpu, Stream, device_of};
 
 use super::Tensor;
 #[cfg(feature = "cuda")]
@@ -104,6 +104,12 @@ impl Drop for Returned {
     }
 }
 
+/// What a device's driver refuses.
+#[cfg(feature = "cuda")]
+fn failed(index: usize) -> impl Fn(zerostride_cuda::Error) -> Error {
+    move |error| Error::Device { device: Device::Cuda(index), reason: error.to_string() }
+}
+
 /// The end of user-space addresses: operating systems hand out 47 bits on x86-64 and 48 elsewhere, unless a
 /// program requests more. Below it, the lender's word is trusted.
 const ADDRESSES: usize = match (usize::BITS, cfg!(target_arch = "x86_64")) {
@@ -133,30 +139,35 @@ impl Tensor {
         Ok(Tensor::new(Shared::lent(storage), layout, lent.dtype))
     }
 
-    /// A tensor on memory of a GPU that another library owns, without a copy. `lender` is dropped with the
-    /// last tensor that uses the memory, once the work is done that it was given.
+    /// A tensor on memory of a GPU that another library owns, without a copy. Without an `index` it is the
+    /// GPU that has the memory. `lender` is dropped with the last tensor that uses the memory, once the work
+    /// is done that it was given.
     ///
     /// # Errors
     /// As [`Tensor::from_lent`]; or the memory may not be written, which tensors on a GPU always may, or
-    /// there is no such device.
+    /// there is no such device, or no device has the memory.
     ///
     /// # Safety
     /// As [`Tensor::from_lent`], for the device; what other libraries do with the memory comes, on the
-    /// device, before work of its default stream that is given after this call.
+    /// device, before work of its default stream that the tensor is used in ([`Tensor::follow`]).
     #[cfg(feature = "cuda")]
     pub unsafe fn from_lent_on_cuda(
-        index: usize,
+        index: Option<usize>,
         lent: &Lent<'_>,
         lender: impl Any + Send + Sync,
     ) -> Result<Tensor> {
-        let device = Device::Cuda(index);
         if !lent.writable {
             return Err(Error::ReadOnly);
         }
-        let gpu = Gpu::open(index).map_err(|error| Error::Device { device, reason: error.to_string() })?;
+        let index = match index {
+            Some(index) => index,
+            None if lent.shape.contains(&0) => 0,
+            None => device_of(lent.data.addr().get() as u64).map_err(failed(0))?,
+        };
+        let gpu = Gpu::open(index).map_err(failed(index))?;
         let (start, len, layout) = lent.place(isize::MAX as usize)?;
         let owner = Returned { gpu, _lender: Box::new(lender) };
-        let storage = Storage::on_device(start, len, device, Box::new(owner));
+        let storage = Storage::on_device(start, len, Device::Cuda(index), Box::new(owner));
         Ok(Tensor::new(Shared::lent(storage), layout, lent.dtype))
     }
 
@@ -170,10 +181,29 @@ impl Tensor {
     /// The stream is one of the device that exists.
     #[cfg(feature = "cuda")]
     pub unsafe fn precede(&self, stream: usize) -> Result<()> {
-        let Device::Cuda(index) = self.device() else { return Ok(()) };
         // SAFETY: the caller vouches for the stream.
-        let told = Gpu::open(index).and_then(|gpu| unsafe { gpu.precede(Stream(stream)) });
-        told.map_err(|error| Error::Device { device: self.device(), reason: error.to_string() })
+        self.on_gpu(|gpu| unsafe { gpu.precede(Stream(stream)) })
+    }
+
+    /// Has the work that the tensor's device is given from now on, if it is on one, wait for that of another
+    /// library's stream: the other way round as [`Tensor::precede`].
+    ///
+    /// # Errors
+    /// As [`Tensor::precede`].
+    ///
+    /// # Safety
+    /// As [`Tensor::precede`].
+    #[cfg(feature = "cuda")]
+    pub unsafe fn follow(&self, stream: usize) -> Result<()> {
+        // SAFETY: the caller vouches for the stream.
+        self.on_gpu(|gpu| unsafe { gpu.follow(Stream(stream)) })
+    }
+
+    /// Asks something of the tensor's device, if it is on one.
+    #[cfg(feature = "cuda")]
+    fn on_gpu(&self, ask: impl FnOnce(&Gpu) -> Result<(), zerostride_cuda::Error>) -> Result<()> {
+        let Device::Cuda(index) = self.device() else { return Ok(()) };
+        Gpu::open(index).and_then(ask).map_err(failed(index))
     }
 
     /// This tensor's storage under a layout that comes back from another library, to which the tensor was
