@@ -22,8 +22,16 @@ fn a_device_gives_what_the_cpu_gives() {
     let [x, out, wanted] = [&x, &out, &wanted].map(|path| path.to_str().expect("a name"));
     assert!(eval(&["linspace(-3, 3, 3000).reshape(60, 50)", "-o", x]).status.success());
     let x = &*format!("x={x}");
-    for formula in ["softmax(x, 1)", "(x - x.mean(0)).square().sum(1), exp(x).amax()", "x.T @ x", "x[3] * y"]
-    {
+    for formula in [
+        "softmax(x, 1)",
+        "(x - x.mean(0)).square().sum(1), exp(x).amax()",
+        "x.T @ x",
+        "x[3] * y",
+        "y + [1, 2, 3], [[4.5]] * y",
+        "arange(50) * x[2:4], cat([y, [[4.]]], 0)",
+        "zeros(3).add_([1, 2, 3]), full_like(y, 2) - y, isin(y, [2, 5])",
+        "where(y > [[2]], y, tensor([[7.]]))",
+    ] {
         let on = |device| eval(&[formula, x, "y=[[2], [3]]:f32", "--device", device]);
         let (found, wanted) = (on("cuda"), on("cpu"));
         if formula.contains('@') {

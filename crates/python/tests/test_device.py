@@ -127,6 +127,15 @@ def test_arrays_that_no_tensor_can_be_on_are_refused(changes, message):
         zs.asarray(Shown(X.cuda(), data=read_only))
 
 
+def test_copies_cross_from_one_device_to_another():
+    for source, target in [(X, zs.zeros(7, 12, device="cuda")), (X.cuda(), zs.zeros(7, 12)), (X.cuda(), zs.zeros(7, 12, device="cuda:1"))]:
+        device = target.device
+        assert target.copy_(source).tolist() == X.tolist()
+        target[:, ::2] = source[0, :6] * 0 + 2
+        target.T.copy_(source[:, :1].to(zs.float64).T.expand(12, 7))
+        assert (target.device, target.tolist()) == (device, X[:, :1].expand(7, 12).tolist())
+
+
 def test_what_is_on_a_gpu_is_pickled_on_the_cpu():
     again = pickle.loads(pickle.dumps(X.cuda()))
     assert (again.device, again.tolist()) == ("cpu", X.tolist())

@@ -107,7 +107,7 @@ pub use zerostride_shape::{
 pub use device::{Device, UnknownDevice};
 pub use eager::{
     Index, Interpolation, Moved, Operand, Outcome, Results, Unique, call_function, call_into, cat, dstack,
-    eval_all, hstack, meshgrid, stack, vstack,
+    eval_all, hstack, meshgrid, move_all, stack, vstack,
 };
 pub use error::{Error, Result};
 pub use expr::{

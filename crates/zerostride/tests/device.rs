@@ -1,7 +1,9 @@
 //! Tensors on emulated GPUs: the bits of the CPU, PyTorch's rules, and refusals by name of what has no
 //! kernel. Each test has a process of its own.
 
-use zerostride::{Complex64, DType, Device, Error, Expr, Plan, Result, Slice, Tensor, cat, eval_all, tensor};
+use zerostride::{
+    Complex64, DType, Device, Error, Expr, Plan, Result, Slice, Tensor, cat, eval_all, move_all, tensor,
+};
 use zerostride_emulator::emulated;
 
 /// The value of a formula of tensors on a GPU has the bits and the layout that it has on the CPU.
@@ -191,6 +193,55 @@ fn in_place_methods_write_on_the_device() {
         write(&moved);
         assert_eq!(moved.cpu().unwrap().to_string(), x.to_string());
         assert!(matches!(captured.eval().unwrap_err().root(), Error::Modified { .. }));
+    });
+}
+
+#[test]
+fn a_copy_crosses_from_one_device_to_another() {
+    emulated(&[], || {
+        let x = matrix(4, 6);
+        let places = [Device::Cpu, Device::Cuda(0), Device::Cuda(1)];
+        for (from, to) in places.iter().flat_map(|from| places.map(|to| (*from, to))) {
+            let copy = |source: &Tensor, target: &Tensor| {
+                // Rows are stretched, numbers are converted, and a view is written to.
+                let part =
+                    target.t().unwrap().slice(1, Slice { start: Some(1), stop: None, step: 2 }).unwrap();
+                part.copy_(source.select(0, 1).unwrap().unsqueeze(1).unwrap()).unwrap();
+                target.select(0, 0).unwrap().copy_(source.select(0, 3).unwrap().flip(&[0]).unwrap()).unwrap();
+                target.select(0, 2).unwrap().copy_(source.sum(..).unwrap()).unwrap();
+            };
+            for dtype in [DType::F32, DType::F64, DType::I16, DType::Bool] {
+                let (source, wanted) = (x.to(from).unwrap(), Tensor::ones(&[4, 6]).unwrap());
+                let wanted = wanted.to_dtype(dtype).unwrap();
+                let target = wanted.clone_elements().unwrap().to(to).unwrap();
+                copy(&source, &target);
+                copy(&x, &wanted);
+                assert_eq!((target.device(), bits(&target)), (to, bits(&wanted)), "{from} to {to}");
+            }
+        }
+        let (row, moved) = (matrix(1, 6).select(0, 0).unwrap(), x.cuda().unwrap());
+        let message = |done: Result<()>| done.unwrap_err().root().to_string();
+        assert_eq!(message(moved.t().unwrap().copy_(&row)), message(x.t().unwrap().copy_(&row)));
+        assert_eq!(
+            message(moved.expand(&[2, 4, 6]).unwrap().copy_(&row)),
+            message(x.expand(&[2, 4, 6]).unwrap().copy_(&row))
+        );
+    });
+}
+
+#[test]
+fn expressions_are_moved_with_their_tensors() {
+    emulated(&[], || {
+        let (x, y) = (matrix(3, 4), matrix(3, 1));
+        let common = Expr::from(&x.cuda().unwrap()) * &y;
+        let exprs = [common.sum(0), &common + 1, Expr::from(2)];
+        let moved = move_all(&exprs, Device::Cuda(0)).unwrap();
+        let wanted = (Expr::from(&x) * &y).sum(0).eval().unwrap();
+        assert_eq!(bits(&moved[0].eval().unwrap()), bits(&wanted));
+        assert_eq!(moved[1].eval().unwrap().device(), Device::Cuda(0));
+        assert_eq!(move_all(&exprs, Device::Cpu).unwrap()[0].eval().unwrap().device(), Device::Cpu);
+        y.fill_(0).unwrap();
+        assert!(matches!(move_all(&exprs, Device::Cuda(0)).unwrap_err().root(), Error::Modified { .. }));
     });
 }
 

@@ -46,16 +46,17 @@ fn run(args: &EvalArgs) -> Result<ExitCode> {
 
     policy::draw_warnings(source);
     let _policy = policy::of_rules(&args.policy).enter();
-    let budget = Budget::new(args.max_memory, args.dry_run);
+    let budget = Budget::new(args.max_memory, args.dry_run, args.device);
     let mut values = Bindings::new();
     for binding in &bindings {
         let whole = writes(&ast) || args.device != Device::Cpu;
         let value = load(binding, &budget, args, whole)?;
-        values.insert(binding.name.to_owned(), if args.dry_run { value } else { moved(value, args.device)? });
+        values.insert(binding.name.to_owned(), placed(value, &budget)?);
     }
     let result = evaluate::evaluate(&ast, &values, &budget).map_err(|fault| fault.report(source))?;
     let span = result.span;
     let results = Results::of(result, comma.is_some(), &ast, source).map_err(|fault| fault.report(source))?;
+    let results = Results { exprs: moved(&results.exprs, &budget)?, ..results };
     // The expressions hold the tensors; these references would only keep them alive.
     drop(values);
     let (found, outputs) = (results.exprs.len(), args.output.len());
@@ -85,9 +86,10 @@ fn compute(
         Error::Io(_) | Error::Interrupted => Failure::from(error),
         _ => refused(error),
     };
-    // Files are read and written in pieces; an evaluation without any runs in memory.
+    // Files are read and written in pieces; an evaluation without any, or on a device, runs at once.
     let has_inputs = exprs.iter().any(Expr::has_inputs);
     let passes = match &args.output[..] {
+        _ if device != Device::Cpu => None,
         [] if has_inputs => Some(Passes::of_in_memory(exprs, budget.left()).map_err(failed)?),
         [] => None,
         _ => Some(Passes::of(exprs, budget.left()).map_err(failed)?),
@@ -228,13 +230,15 @@ fn warn_unused(ast: &Ast, bindings: &[Binding<'_>]) -> Result {
     Ok(())
 }
 
-/// The value on a device. Numbers have none, and tensors without dimensions stand for them.
-fn moved(value: Value, device: Device) -> Result<Value> {
+/// Expressions of tensors that are where the evaluation runs.
+fn moved(exprs: &[Expr], budget: &Budget) -> Result<Vec<Expr>> {
+    Ok(budget.moved(exprs).map_err(|error| Report::usage(error.to_string()))?)
+}
+
+/// The same of a name's value, if it is a tensor.
+fn placed(value: Value, budget: &Budget) -> Result<Value> {
     match value {
-        Value::Tensor(expr) if device != Device::Cpu => {
-            let there = expr.eval().and_then(|tensor| tensor.to(device));
-            Ok(there.map_err(|error| Report::usage(error.to_string()))?.into())
-        }
+        Value::Tensor(expr) => Ok(moved(&[expr], budget)?.swap_remove(0).into()),
         _ => Ok(value),
     }
 }

@@ -203,7 +203,9 @@ impl<'a> Bound<'a> {
         make: impl FnOnce() -> zerostride::Result<Tensor>,
     ) -> Result<Tensor, Fault> {
         let stands_in = self.budget.is_dry();
-        self.make(shape, dtype, || if stands_in { dry::stand_in(shape, dtype) } else { make() })
+        self.make(shape, dtype, || {
+            if stands_in { dry::stand_in(shape, dtype) } else { self.budget.placed(make()?) }
+        })
     }
 
     /// The result of a function that runs at once and takes as much memory as a tensor of this shape: memory

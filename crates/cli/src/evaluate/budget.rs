@@ -1,9 +1,10 @@
-//! Owns the limits of an evaluation: the memory that operands and results share (`--max-memory`), and whether
-//! it is a dry run, which computes nothing. It does not know what the memory is for.
+//! Owns the limits of an evaluation: the memory that operands and results share (`--max-memory`), whether it
+//! is a dry run, which computes nothing, and the device where it runs. It does not know what the memory is
+//! for.
 
 use std::cell::Cell;
 
-use zerostride::DType;
+use zerostride::{DType, Device, Expr, Tensor, move_all};
 
 use crate::bytes;
 use crate::words::say;
@@ -15,12 +16,32 @@ pub(crate) struct Budget {
     taken: Cell<u64>,
     read: Cell<u64>,
     is_dry: bool,
+    device: Device,
 }
 
 impl Budget {
-    /// A budget of so many bytes; `None` for no limit.
-    pub(crate) fn new(limit: Option<u64>, is_dry: bool) -> Budget {
-        Budget { limit, is_dry, ..Budget::default() }
+    /// A budget of so many bytes, `None` for no limit, of an evaluation on a device.
+    pub(crate) fn new(limit: Option<u64>, is_dry: bool, device: Device) -> Budget {
+        Budget { limit, is_dry, device, ..Budget::default() }
+    }
+
+    /// Expressions of tensors that are where the evaluation runs. A dry run moves none.
+    ///
+    /// # Errors
+    /// As [`move_all`].
+    pub(crate) fn moved(&self, exprs: &[Expr]) -> zerostride::Result<Vec<Expr>> {
+        if self.is_dry || self.device == Device::Cpu {
+            return Ok(exprs.to_vec());
+        }
+        move_all(exprs, self.device)
+    }
+
+    /// A new tensor, where the evaluation runs.
+    ///
+    /// # Errors
+    /// As [`Tensor::to`].
+    pub(crate) fn placed(&self, tensor: Tensor) -> zerostride::Result<Tensor> {
+        tensor.to(self.device)
     }
 
     /// Whether placeholders replace all that would be computed or read.

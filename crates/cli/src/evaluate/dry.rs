@@ -2,6 +2,8 @@
 //! placeholders, since the engine knows shapes and dtypes before it reads an element. It does not know the
 //! functions.
 
+use std::slice;
+
 use zerostride::stream::Passes;
 use zerostride::{DType, Result, Results, Tensor};
 
@@ -39,7 +41,8 @@ pub(super) fn evaluated(part: Part, budget: &Budget) -> std::result::Result<Tens
         zerostride::policy::check(&expr).map_err(engine)?;
         return stand_in(shape, dtype).map_err(engine);
     }
-    passes.map_or_else(|| expr.eval(), |passes| passes.run(None)).map_err(engine)
+    let in_memory = || budget.moved(slice::from_ref(&expr))?.swap_remove(0).eval();
+    passes.map_or_else(in_memory, |passes| passes.run(None)).map_err(engine)
 }
 
 /// The results of a function, after reserving memory; placeholders in a dry run.

@@ -1,6 +1,8 @@
 //! Owns calls of the operations in the table: operators, calls by name, in-place methods. It does not know
 //! whether the arguments fit the row, which the engine decides.
 
+use std::slice;
+
 use zerostride::{Argument, Arguments, DType, Expr, Op, Scalar, Tensor};
 use zerostride_ops::{Category, Class, Complex64, Element, Kind, Rule, Signature};
 use zerostride_shape::check_in_place;
@@ -58,7 +60,7 @@ pub(super) fn write(op: Op, given: Given, budget: &Budget) -> Result<Value, Faul
             let one = |dtype| Tensor::full(&[], 0, dtype);
             return Expr::from(one(result.dtype()?)?).eval_into(&one(target.dtype())?);
         }
-        result.eval_into(&target)
+        budget.moved(slice::from_ref(&result))?.swap_remove(0).eval_into(&target)
     });
     match fits {
         Ok(()) => Ok(target.into()),

@@ -785,7 +785,7 @@ class _Operations:
     def clone(self, *, memory_format: Any | None = None) -> Tensor:
         """A copy, whose dimensions lie in the same order in memory."""
     def copy_(self, src: _Operand, non_blocking: builtins.bool = False) -> Tensor:
-        """Overwrites the elements with those of another tensor, stretched and converted as needed."""
+        """Overwrites the elements with those of another tensor, stretched, converted and moved as needed."""
     def fill_(self, value: _Operand) -> Tensor:
         """Overwrites all elements with one number."""
     def zero_(self) -> Tensor:

@@ -67,7 +67,7 @@ rows! {
         }
         traced => traced,
     };
-    /// Overwrites the elements with those of another tensor, stretched and converted as needed.
+    /// Overwrites the elements with those of another tensor, stretched, converted and moved as needed.
     method "copy_" "input, src, non_blocking=False" |a| {
         let (target, source) = (target(a)?, a.required("src")?);
         let wrong = || a.misused(&format!("`src` must be a tensor, an array or a number, not {}", type_name(source)));

@@ -10,14 +10,39 @@ use zerostride_shape::{InternalOverlap, Layout, checked_bytes};
 use crate::Error;
 #[cfg(feature = "cuda")]
 use crate::exec::device;
-use crate::{Device, Result, Tensor};
+use crate::expr::{Kind, replace};
+use crate::{Device, Expr, Result, Tensor};
+
+/// Expressions of tensors that are on a device: those that are elsewhere are moved there, each of them once.
+///
+/// # Errors
+/// As [`Tensor::to`].
+///
+/// ```
+/// use zerostride::{Device, Expr, move_all, tensor};
+/// let x = tensor![1.0, 2.0];
+/// if let Ok(there) = move_all(&[&x + &tensor![3.0, 4.0], Expr::from(&x)], Device::Cuda(0)) {
+///     assert_eq!(there[0].eval()?.device(), Device::Cuda(0));
+/// }
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+pub fn move_all(exprs: &[Expr], device: Device) -> Result<Vec<Expr>> {
+    replace(exprs, &mut |node| match &node.node().kind {
+        Kind::Leaf { tensor, .. } if tensor.device() != device => {
+            node.check_unchanged()?;
+            Ok(Some(Expr::from(&tensor.to(device)?)))
+        }
+        _ => Ok(None),
+    })
+}
 
 impl Tensor {
     /// The tensor on a device: an alias if it is there, else a copy of its elements, whose dimensions lie in
     /// the same order.
     ///
     /// What is computed of tensors on a GPU is computed there, by the methods and operators that compute on
-    /// the CPU, with the same bits; what has no kernel is an error. Nothing but this method moves elements.
+    /// the CPU, with the same bits; what has no kernel is an error. Nothing moves elements but this method,
+    /// [`move_all`] and [`Tensor::copy_`].
     ///
     /// # Errors
     /// There is no such device, it has no memory left, or this crate was built without the feature `cuda`.
@@ -70,6 +95,16 @@ impl Tensor {
     /// As [`Tensor::to`].
     pub fn cuda(&self) -> Result<Tensor> {
         self.to(Device::Cuda(0))
+    }
+
+    /// What is copied to this tensor: another tensor is brought to its device.
+    pub(super) fn brought(&self, other: Expr) -> Result<Expr> {
+        match other.as_view() {
+            Some(view) if view.device() != self.device() => {
+                Ok(move_all(&[other], self.device())?.swap_remove(0))
+            }
+            _ => Ok(other),
+        }
     }
 
     /// A row-major tensor on this one's device, of any values.

@@ -227,8 +227,8 @@ impl Tensor {
         }
     }
 
-    /// Overwrites the elements with those of another tensor, stretched and converted as needed:
-    /// `torch.Tensor.copy_`.
+    /// Overwrites the elements with those of another tensor, stretched and converted as needed, and moved if
+    /// it is on another device: `torch.Tensor.copy_`.
     ///
     /// # Errors
     /// The other tensor does not broadcast to this one's shape, or this one is stretched.
@@ -251,7 +251,7 @@ impl Tensor {
             policy::report("copy_", &[self.shape(), other.shape()?], self.dtype().item_size())?;
         }
         // A copy may convert to a lower category of dtype, which a result must not.
-        other.to_dtype(self.dtype()).broadcast_to(self.shape()).eval_into(self)
+        self.brought(other)?.to_dtype(self.dtype()).broadcast_to(self.shape()).eval_into(self)
     }
 
     /// Overwrites all elements with one number. Elements that a stretched dimension repeats are written once.

@@ -17,6 +17,7 @@ pub use arrange::{
     Index, Interpolation, Moved, Outcome, Results, Unique, call_function, cat, dstack, hstack, meshgrid,
     stack, vstack,
 };
+pub use devices::move_all;
 pub use evaluate::eval_all;
 pub use in_place::call_into;
 pub use operand::Operand;

@@ -10,7 +10,7 @@ use zerostride_shape::Shape;
 use super::input::Input;
 use super::view::View;
 use crate::caller::Caller;
-use crate::{Result, Tensor};
+use crate::{Error, Result, Tensor};
 
 /// A computation over tensors and numbers that has not run yet.
 ///
@@ -134,6 +134,17 @@ impl Expr {
     pub(super) fn leaf(tensor: &Tensor, version: Option<u64>) -> Expr {
         let meta = Meta { shape: tensor.shape_value().clone(), typed: tensor.typed() };
         Expr::first(Kind::Leaf { tensor: tensor.alias(), version }, meta)
+    }
+
+    /// Refuses a tensor that was written to since it was captured.
+    pub(crate) fn check_unchanged(&self) -> Result<()> {
+        match &self.node().kind {
+            Kind::Leaf { tensor, version: Some(captured) } if *captured != tensor.storage().version() => {
+                let shape = tensor.shape_value().clone();
+                Err(Error::Modified { shape, captured: *captured, found: tensor.storage().version() })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The tensor, if the expression is a tensor and computes nothing.

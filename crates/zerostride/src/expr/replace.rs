@@ -12,6 +12,9 @@ use crate::{Result, Tensor};
 /// not run.
 pub(crate) fn without_inputs(exprs: &[Expr]) -> Result<Vec<Expr>> {
     replace(exprs, &mut |node| {
+        if !node.node().lazy {
+            return Ok(Some(node.clone()));
+        }
         let Kind::Input(_) = node.node().kind else { return Ok(None) };
         let meta = node.meta()?;
         Tensor::absent(meta.dtype(), meta.shape.clone()).map(|tensor| Some(tensor.into()))
@@ -19,7 +22,7 @@ pub(crate) fn without_inputs(exprs: &[Expr]) -> Result<Vec<Expr>> {
 }
 
 /// Expressions with the nodes replaced for which `other` returns a replacement. `other` is called from the
-/// roots down, once for each node that is or reads an `Input`, and not below a replaced node.
+/// roots down, once for each node, and not below a replaced node.
 ///
 /// # Errors
 /// The first error of `other`.
@@ -29,7 +32,7 @@ pub(crate) fn replace(
 ) -> Result<Vec<Expr>> {
     let (mut done, mut failed) = (HashMap::new(), None);
     let kept = operands_first(exprs, |node| {
-        if !node.node().lazy || failed.is_some() {
+        if failed.is_some() {
             return false;
         }
         match other(node) {

@@ -68,6 +68,9 @@ impl Run<'_> {
         let unknown = exprs.iter().filter(|expr| !self.known.contains_key(&expr.id()));
         let unknown: Vec<Expr> = unknown.cloned().collect();
         let settled = replace(&unknown, &mut |node| {
+            if !node.node().lazy {
+                return Ok(Some(node.clone()));
+            }
             if let Some(known) = self.known.get(&node.id()) {
                 return Ok(Some(known.into()));
             }

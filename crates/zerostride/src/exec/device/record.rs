@@ -4,8 +4,8 @@
 use smallvec::{SmallVec, smallvec};
 use zerostride_code::{Binary, Builder, Code, Type, Value};
 use zerostride_kernels::{
-    Recorded, record, record_cast, record_load, record_scalar, record_step, record_store,
-    store_scalar, stored_type,
+    Recorded, record, record_cast, record_load, record_scalar, record_step, record_store, store_scalar,
+    stored_type,
 };
 use zerostride_ops::{Category, DType, Op, Reduction};
 
