@@ -28,7 +28,7 @@ fn a_device_gives_what_the_cpu_gives() {
         "x.T @ x",
         "x[3] * y",
         "y + [1, 2, 3], [[4.5]] * y",
-        "arange(50) * x[2:4], cat([y, [[4.]]], 0)",
+        "arange(50) * x[2:4], cat([y, [[4.]]], 0), x.argmax(1) + 1",
         "zeros(3).add_([1, 2, 3]), full_like(y, 2) - y, isin(y, [2, 5])",
         "where(y > [[2]], y, tensor([[7.]]))",
     ] {

@@ -40,8 +40,9 @@ pub use matmul::{Matrices, Matrix, ProductScratch, ProductSizes, matmul, matmul_
 pub use native::{Native, Printing, fence};
 pub use pack::{Pack, PackDense, PackDim, pack, pack_dense};
 pub use record::{
-    Recorded, memory_type, record, record_cast, record_load, record_quotient, record_scalar, record_step,
-    record_store, stored_type,
+    MOMENTS, MOMENTS_PASS, Recorded, memory_type, record, record_cast, record_load, record_merged_moments,
+    record_moments, record_quotient, record_scalar, record_step, record_store, record_summed,
+    record_variance, record_wide_moments, stored_type,
 };
 pub use reduce::{Fold, LEAF_ELEMENTS, Pairwise, ReducePanel, Reducer, Term, lane_rows, lanes};
 pub use tuning::Tuning;

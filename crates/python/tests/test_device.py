@@ -36,6 +36,7 @@ def test_a_tensor_goes_to_a_device_and_comes_back():
         lambda x: zs.fuse(lambda x: zs.tanh(x) + x.sum(1, keepdim=True))(x),
         lambda x: zs.grad(lambda x: (zs.sin(x) * x).sum())(x),
         lambda x: x.clone().add_(1).mul_(x)[1:, ::2],
+        lambda x: zs.cat([x.argmax(1) * 1.0, x.std(0), zs.var(x, correction=0).reshape(1)]),
     ],
 )
 def test_formulas_have_the_bits_of_the_cpu(formula):

@@ -7,6 +7,7 @@
 mod cast;
 mod element;
 mod integer;
+mod moments;
 mod step;
 
 use std::marker::PhantomData;
@@ -18,6 +19,10 @@ use zerostride_ops::{DType, Op};
 pub use cast::record_cast;
 pub use element::{Recorded, memory_type, record_load, record_scalar, record_store, stored_type};
 use integer::{Booleans, Integers};
+pub use moments::{
+    MOMENTS, MOMENTS_PASS, record_merged_moments, record_moments, record_summed, record_variance,
+    record_wide_moments,
+};
 pub use step::record_step;
 
 use crate::bodies::dispatch::{self, Body, VisitComplex, VisitFloat};

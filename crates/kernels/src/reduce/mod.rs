@@ -36,6 +36,7 @@ use zerostride_ops::{Category, DType, Element, Empty, Reduction, bf16, f16};
 
 pub use fold::{Fold, LEAF_ELEMENTS, ReducePanel, lane_rows, lanes};
 pub use pairwise::{Pairwise, Term};
+pub(crate) use variance::{Moments, PASS_ROWS};
 
 use crate::lane::{self, Lane};
 use crate::{CastKernel, Isa, cast_kernel};

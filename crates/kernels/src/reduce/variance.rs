@@ -11,7 +11,7 @@ use zerostride_ops::DType;
 
 use super::rule::{RowSequence, RowStarts, Rule, Side};
 use super::vector::{Vector, crossed};
-use crate::lane::{Lane, rare};
+use crate::lane::{Lane, Select, rare};
 
 /// `var`, with `count - correction` degrees of freedom, of samples of one or two parts.
 pub(super) struct Variance<V> {
@@ -22,14 +22,53 @@ pub(super) struct Variance<V> {
 
 /// Counts, means and sums of squared deviations, in f64.
 #[derive(Clone, Copy)]
-pub(super) struct Moments<T> {
-    count: T,
-    mean: T,
-    squares: T,
+pub(crate) struct Moments<T> {
+    pub(crate) count: T,
+    pub(crate) mean: T,
+    pub(crate) squares: T,
 }
 
 /// Rows of one pass.
-const PASS_ROWS: usize = 16;
+pub(crate) const PASS_ROWS: usize = 16;
+
+impl<T: Lane> Moments<T> {
+    /// Those of samples near a value, from the sums of what they are off it and of the squares of that.
+    #[inline(always)]
+    pub(crate) fn near(value: T, [count, reciprocal]: [T; 2], [sums, squares]: [T; 2]) -> Moments<T> {
+        let mean = sums * reciprocal;
+        Moments { count, mean: value + mean, squares: squares - sums * mean }
+    }
+
+    /// Those of the samples of both, which are `wide` if they are f64.
+    #[inline(always)]
+    pub(crate) fn merge(self, right: Moments<T>, wide: bool) -> Moments<T> {
+        let (zero, a, b) = (T::num(0.0), self.count, right.count);
+        // Divisions are slow, and most counts are equal.
+        let share = rare!(!a.eq(b), T::num(0.5), b / (a + b).max(T::num(1.0)));
+        let delta = right.mean - self.mean;
+        let mut between = delta * delta * (a * share);
+        if wide {
+            // Missing samples have no weight, but the square of an f64 may overflow.
+            between = T::select(a.eq(zero) | b.eq(zero), zero, between);
+        }
+        Moments {
+            count: a + b,
+            mean: self.mean + delta * share,
+            squares: self.squares + right.squares + between,
+        }
+    }
+}
+
+impl<T: Lane> Select<T::Mask> for Moments<T> {
+    #[inline(always)]
+    fn select(mask: T::Mask, yes: Self, no: Self) -> Self {
+        Moments {
+            count: T::select(mask, yes.count, no.count),
+            mean: T::select(mask, yes.mean, no.mean),
+            squares: T::select(mask, yes.squares, no.squares),
+        }
+    }
+}
 
 /// The moments of some rows, and of one more element for some positions, in `G` vectors.
 ///
@@ -87,9 +126,7 @@ fn moments<V: Vector<Elem = <V as Lane>::Elem> + Lane, const G: usize>(
             sums[g] = sums[g] + off;
             squares[g] = off.mul_add(off, squares[g]);
         }
-        let mean = sums[g] * reciprocals[g];
-        all[g].mean = near[g] + mean;
-        all[g].squares = squares[g] - sums[g] * mean;
+        all[g] = Moments::near(near[g], [all[g].count, reciprocals[g]], [sums[g], squares[g]]);
     }
     all
 }
@@ -156,20 +193,7 @@ where
 
     #[inline(always)]
     fn merge(left: Self::Acc, right: Self::Acc) -> Self::Acc {
-        let (zero, a, b) = (V::Wide::num(0.0), left.count, right.count);
-        // Divisions are slow, and most counts are equal.
-        let share = rare!(!a.eq(b), V::Wide::num(0.5), b / (a + b).max(V::Wide::num(1.0)));
-        let delta = right.mean - left.mean;
-        let mut between = delta * delta * (a * share);
-        if size_of::<<V as Lane>::Elem>() == size_of::<f64>() {
-            // Missing samples have no weight, but the square of an f64 may overflow.
-            between = V::Wide::select(a.eq(zero) | b.eq(zero), zero, between);
-        }
-        Moments {
-            count: a + b,
-            mean: left.mean + delta * share,
-            squares: left.squares + right.squares + between,
-        }
+        left.merge(right, size_of::<<V as Lane>::Elem>() == size_of::<f64>())
     }
 
     #[inline(always)]

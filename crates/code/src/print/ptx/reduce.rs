@@ -22,8 +22,11 @@ const THREADS_OF_LEAF: u32 = 16;
 /// What is accumulated.
 #[derive(Clone, Copy, Debug)]
 pub struct ReductionCodes<'a> {
-    /// From an element of each operand, and then the accumulators, to the accumulators with that element.
+    /// From an element of each operand, perhaps its number among those that are reduced, a word of 32 bits,
+    /// and then the accumulators, to the accumulators with that element.
     pub step: &'a Code,
+    /// The same of a code that goes over so many elements of a lane before the step goes over them.
+    pub before: Option<(&'a Code, u32)>,
     /// From accumulators, and then those to the right of them, to the accumulators of both.
     pub merge: &'a Code,
     /// From accumulators to what is stored; without it they are stored themselves, for a level above.
@@ -38,13 +41,25 @@ impl ReductionCodes<'_> {
         let count = self.empty.len();
         let results = |code: &Code| code.results().iter().map(|&value| code.ty(value)).collect::<Vec<_>>();
         let types = results(self.step);
+        let is_before = |code: &Code| code.inputs() == self.step.inputs() && results(code) == types;
         let is_sound = types.len() == count
             && !types.contains(&Type::Mask)
             && self.step.inputs().ends_with(&types)
             && results(self.merge) == types
             && self.merge.inputs() == types.repeat(2)
-            && self.ending.is_none_or(|ending| ending.inputs() == types);
+            && self.ending.is_none_or(|ending| ending.inputs() == types)
+            && self.before.is_none_or(|(code, _)| is_before(code));
         if is_sound { Ok(types) } else { Err(Unprintable::Operands) }
+    }
+
+    /// The types of so many operands, and whether the step takes the numbers of elements besides.
+    fn inputs(&self, operands: usize) -> Result<(&[Type], bool), Unprintable> {
+        let inputs = &self.step.inputs()[..self.step.inputs().len() - self.accumulators()?.len()];
+        match inputs.split_at_checked(operands) {
+            Some((inputs, [])) => Ok((inputs, false)),
+            Some((inputs, [Type::W32])) => Ok((inputs, true)),
+            _ => Err(Unprintable::Operands),
+        }
     }
 }
 
@@ -119,12 +134,12 @@ impl LeavesLoop {
             Argument::Number(_) => true,
             Argument::Elements { strides, .. } => strides.len() == kept + reduced,
         };
-        let inputs = reduction.step.inputs().len() - reduction.accumulators()?.len();
+        reduction.inputs(self.operands.len())?;
         let is_tree = self.lanes.is_power_of_two()
             && self.lanes <= THREADS
             && self.leaf > 0
             && self.leaf.is_multiple_of(self.lanes);
-        if inputs != self.operands.len() || !self.operands.iter().all(has_strides) || !is_tree {
+        if !self.operands.iter().all(has_strides) || !is_tree {
             return Err(Unprintable::Operands);
         }
         let leaves = self.reduced_elements().div_ceil(self.leaf.into()).max(1);
@@ -221,10 +236,7 @@ impl LevelLoop {
 /// more arguments or shared memory than a GPU has for it.
 pub fn leaves(reduction: &ReductionCodes<'_>, form: &LeavesForm) -> Result<Kernel, Unprintable> {
     let types = reduction.accumulators()?;
-    let inputs = &reduction.step.inputs()[..reduction.step.inputs().len() - types.len()];
-    if inputs.len() != form.are_numbers.len() {
-        return Err(Unprintable::Operands);
-    }
+    let (inputs, takes_numbers) = reduction.inputs(form.are_numbers.len())?;
     let mut kernel = KernelWriter::default();
     let writer = &mut kernel;
     let (threads, groups) = (form.threads(), form.groups());
@@ -267,36 +279,57 @@ pub fn leaves(reduction: &ReductionCodes<'_>, form: &LeavesForm) -> Result<Kerne
         (0..own).map(|_| empty.iter().map(|&empty| writer.copy(empty)).collect()).collect();
 
     let number = writer.make(Kind::Word, "add.u32", format_args!("{first}, {lane}"));
-    let (again, done) = (writer.label(), writer.label());
-    writer.place(again);
-    let is_done = writer.make(Kind::Predicate, "setp.ge.u32", format_args!("{number}, {end}"));
-    writer.jump_if(is_done, done);
-    // All elements are read at once. A lane that has none left reads the last one, which it does not take.
-    let mut elements = Vec::new();
-    for nth in 0..own {
-        let place = writer.make(Kind::Word, "add.u32", format_args!("{number}, {}", nth * threads));
-        let takes = writer.make(Kind::Predicate, "setp.lt.u32", format_args!("{place}, {end}"));
-        let place = writer.make(Kind::Word, "min.u32", format_args!("{place}, {last}"));
-        let indices = if form.reduced == 0 { Vec::new() } else { reduced_sizes.indices(writer, place) };
-        let own: Vec<Register> = operands
-            .iter()
-            .zip(inputs)
-            .map(|(operand, &ty)| operand.at(writer, &indices).load(writer, ty))
-            .collect();
-        elements.push((takes, own));
-    }
-    let step = KernelBody::new(reduction.step);
-    for ((takes, mut element), held) in elements.into_iter().zip(&held) {
-        element.extend(held);
-        let next = step.write(writer, &element);
-        for (&held, next) in held.iter().zip(apart(writer, next, held)) {
-            let name = held.kind.moved();
-            writer.line(format_args!("selp.{name} {held}, {next}, {held}, {takes}"));
+    // Has a code go over the elements of the thread's lanes from a number on, which is moved, up to another.
+    let go_over = |writer: &mut KernelWriter, code: &Code, number: Register, stop: Register| {
+        let (again, done) = (writer.label(), writer.label());
+        writer.place(again);
+        let is_done = writer.make(Kind::Predicate, "setp.ge.u32", format_args!("{number}, {stop}"));
+        writer.jump_if(is_done, done);
+        // All elements are read at once. A lane that has none left reads the last one, which it does not
+        // take.
+        let mut elements = Vec::new();
+        for nth in 0..own {
+            let place = writer.make(Kind::Word, "add.u32", format_args!("{number}, {}", nth * threads));
+            let takes = writer.make(Kind::Predicate, "setp.lt.u32", format_args!("{place}, {end}"));
+            let place = writer.make(Kind::Word, "min.u32", format_args!("{place}, {last}"));
+            let indices = if form.reduced == 0 { Vec::new() } else { reduced_sizes.indices(writer, place) };
+            let mut own: Vec<Register> = operands
+                .iter()
+                .zip(inputs)
+                .map(|(operand, &ty)| operand.at(writer, &indices).load(writer, ty))
+                .collect();
+            own.extend(takes_numbers.then_some(place));
+            elements.push((takes, own));
+        }
+        let code = KernelBody::new(code);
+        for ((takes, mut element), held) in elements.into_iter().zip(&held) {
+            element.extend(held);
+            let next = code.write(writer, &element);
+            for (&held, next) in held.iter().zip(apart(writer, next, held)) {
+                let name = held.kind.moved();
+                writer.line(format_args!("selp.{name} {held}, {next}, {held}, {takes}"));
+            }
+        }
+        writer.line(format_args!("add.u32 {number}, {number}, {}", form.lanes));
+        writer.line(format_args!("bra {again}"));
+        writer.place(done);
+    };
+    match reduction.before {
+        None => go_over(writer, reduction.step, number, end),
+        Some((before, count)) => {
+            let (again, done) = (writer.label(), writer.label());
+            writer.place(again);
+            let is_done = writer.make(Kind::Predicate, "setp.ge.u32", format_args!("{number}, {end}"));
+            writer.jump_if(is_done, done);
+            let stop = writer.make(Kind::Word, "add.u32", format_args!("{number}, {}", count * form.lanes));
+            let stop = writer.make(Kind::Word, "min.u32", format_args!("{stop}, {end}"));
+            let ahead = writer.copy(number);
+            go_over(writer, before, ahead, stop);
+            go_over(writer, reduction.step, number, stop);
+            writer.line(format_args!("bra {again}"));
+            writer.place(done);
         }
     }
-    writer.line(format_args!("add.u32 {number}, {number}, {}", form.lanes));
-    writer.line(format_args!("bra {again}"));
-    writer.place(done);
 
     // The lanes of a thread, and then those of a leaf.
     let merge = KernelBody::new(reduction.merge);

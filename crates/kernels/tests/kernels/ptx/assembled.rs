@@ -76,7 +76,7 @@ fn loops_of_any_layout_and_reductions_are_assembled() {
     for seed in 0..100 {
         assemble(&assembler, &layouts::kernel(seed), "layout.ptx");
     }
-    for op in [Reduction::Sum, Reduction::Prod, Reduction::Amax, Reduction::Amin] {
+    for op in [Reduction::Sum, Reduction::Prod, Reduction::Amax, Reduction::Amin, Reduction::Var] {
         for dtype in [DType::F32, DType::F64] {
             for text in reductions::kernels(op, dtype) {
                 assemble(&assembler, &text, "reduction.ptx");

@@ -5,7 +5,10 @@ use zerostride_code::print::ptx::{
     Argument, LeavesLoop, LevelLoop, ReductionCodes as Printed, leaves, level,
 };
 use zerostride_code::{Binary, Builder, Code, Type, Value};
-use zerostride_kernels::{LEAF_ELEMENTS, ReducePanel, Reducer, lanes, record_step, stored_type};
+use zerostride_kernels::{
+    LEAF_ELEMENTS, MOMENTS, MOMENTS_PASS, ReducePanel, Reducer, lanes, record_merged_moments, record_moments,
+    record_step, record_summed, record_variance, record_wide_moments, stored_type,
+};
 use zerostride_ops::{Category, DType, Reduction};
 
 use super::super::codes::{Random, element_bytes};
@@ -16,6 +19,7 @@ use super::launch::{Memory, launch};
 /// A reduction as codes.
 struct Codes {
     step: Code,
+    before: Option<Code>,
     merge: Code,
     ending: Code,
     empty: Vec<u64>,
@@ -27,6 +31,9 @@ impl Codes {
     fn new(op: Reduction, dtype: DType, held: Type) -> Codes {
         let parts = if dtype.category() == Category::Complex { 2 } else { 1 };
         let stored = stored_type(dtype);
+        if op == Reduction::Var {
+            return Codes::variance(stored);
+        }
         let mut step = Builder::new();
         let elements: Vec<_> = (0..parts).map(|_| step.input(stored)).collect();
         let before: Vec<_> = (0..parts).map(|_| step.input(held)).collect();
@@ -56,15 +63,43 @@ impl Codes {
         };
         Codes {
             step: step.finish(&after),
+            before: None,
             merge: merge.finish(&both),
             ending: ending.finish(&result),
             empty: vec![empty; parts],
         }
     }
 
+    /// The variance of elements of f32 or f64, without a correction.
+    fn variance(stored: Type) -> Codes {
+        let wide = stored == Type::F64;
+        let inputs = |code: &mut Builder| [(); MOMENTS].map(|()| code.input(Type::F64));
+        let code = |record: fn(&mut Builder, [Value; MOMENTS], Value) -> [Value; MOMENTS]| {
+            let mut code = Builder::new();
+            let (element, held) = (code.input(stored), inputs(&mut code));
+            let next = record(&mut code, held, element);
+            code.finish(&next)
+        };
+        let mut merge = Builder::new();
+        let both = [inputs(&mut merge), inputs(&mut merge)];
+        let both = record_merged_moments(&mut merge, both, wide);
+        let mut ending = Builder::new();
+        let last = inputs(&mut ending);
+        let result = record_variance(&mut ending, &[last], 0.0, wide);
+        let result = ending.convert(stored, result);
+        Codes {
+            step: code(if wide { record_wide_moments } else { record_moments }),
+            before: wide.then(|| code(record_summed)),
+            merge: merge.finish(&both),
+            ending: ending.finish(&[result]),
+            empty: vec![0; MOMENTS],
+        }
+    }
+
     fn printed(&self, is_last: bool) -> Printed<'_> {
-        let ending = is_last.then_some(&self.ending);
-        Printed { step: &self.step, merge: &self.merge, ending, empty: &self.empty }
+        let Codes { step, before, merge, ending, empty } = self;
+        let before = before.as_ref().map(|code| (code, MOMENTS_PASS));
+        Printed { step, before, merge, ending: is_last.then_some(ending), empty }
     }
 }
 
@@ -229,7 +264,7 @@ const LENGTHS: [usize; 18] =
 
 #[test]
 fn reductions_printed_as_ptx_have_the_bits_of_the_tree() {
-    let floats = [Reduction::Sum, Reduction::Prod, Reduction::Amax, Reduction::Amin];
+    let floats = [Reduction::Sum, Reduction::Prod, Reduction::Amax, Reduction::Amin, Reduction::Var];
     let cases: [(DType, &[Reduction]); 12] = [
         (DType::F32, &floats),
         (DType::F64, &floats),

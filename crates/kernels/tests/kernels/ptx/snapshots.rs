@@ -73,7 +73,7 @@ fn a_sum_has_leaves_and_levels() {
     let (x, held) = (builder.input(Type::F32), builder.input(Type::F32));
     let next = builder.binary(Binary::Add, held, x);
     let step = builder.finish(&[next]);
-    let reduction = ReductionCodes { step: &step, merge: &sum, ending: None, empty: &[0] };
+    let reduction = ReductionCodes { step: &step, before: None, merge: &sum, ending: None, empty: &[0] };
     let mut loops = LeavesLoop {
         kept: vec![300],
         reduced: vec![5000],
@@ -120,7 +120,7 @@ fn what_a_launch_cannot_have_is_refused() {
     let code = builder.finish(&[total]);
     assert_eq!(printed(&code, &[8], vec![row(), row()]).unwrap_err(), Unprintable::Shared);
 
-    let reduction = ReductionCodes { step: &sum, merge: &sum, ending: None, empty: &[0] };
+    let reduction = ReductionCodes { step: &sum, before: None, merge: &sum, ending: None, empty: &[0] };
     let loops = LeavesLoop {
         kept: vec![2],
         reduced: vec![3],

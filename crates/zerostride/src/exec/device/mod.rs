@@ -8,6 +8,7 @@
 #[allow(unsafe_code)]
 mod queue;
 mod record;
+mod reduction;
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -27,7 +28,8 @@ use crate::{Device, Error, Result, Tensor};
 
 use queue::{DeviceBytes, DeviceOperand, Queue, Refusal, tensor};
 pub(crate) use queue::{download, empty, upload};
-use record::{Missing, Parts, Reduced, part_count};
+use record::{Missing, Parts, part_count};
+use reduction::{Reduced, reduction};
 
 /// What is kept with a program.
 type KeptCode<T> = Result<(Arc<T>, Vec<u64>), Missing>;
@@ -250,12 +252,12 @@ impl<'a> Run<'a> {
         dtype: DType,
         out: DeviceElements<'_>,
     ) -> Result<(), Refusal> {
-        let Work::Reduce { op, kept, reduced, program, finish, .. } = work else {
+        let Work::Reduce { op, correction, kept, reduced, program, finish, .. } = work else {
             unreachable!("the step is a reduction")
         };
         let yields = finish.as_ref().map_or(dtype, |finish| finish.loads[0].dtype);
         let codes: &KeptCode<Reduced> = program.on_device.get(|| {
-            let recorded = record::reduction(*op, program, yields, finish.as_deref());
+            let recorded = reduction((*op, *correction), program, yields, finish.as_deref());
             recorded.map(|(codes, numbers)| (Arc::new(codes), numbers))
         });
         let (codes, numbers) = codes.as_ref().map_err(|missing| Refusal::Missing(missing.clone()))?;

@@ -20,7 +20,8 @@ use zerostride_cuda::{Gpu, Kernel, Memory};
 use zerostride_ops::DType;
 use zerostride_shape::{Layout, Shape};
 
-use super::record::{Missing, Reduced};
+use super::record::Missing;
+use super::reduction::Reduced;
 use crate::fork::{Guarded, Lock};
 use crate::memory::{Shared, Storage};
 use crate::{Device, Error, Result, Tensor};
@@ -140,7 +141,8 @@ fn result_types(code: &Code) -> impl Iterator<Item = Type> {
 /// The reduction as it is printed: what it ends with is stored, or its accumulators are.
 fn printed(reduced: &Reduced, ends: bool) -> ReductionCodes<'_> {
     let ending = ends.then_some(&reduced.ending);
-    ReductionCodes { step: &reduced.step, merge: &reduced.merge, ending, empty: &reduced.empty }
+    let Reduced { step, before, merge, empty, .. } = reduced;
+    ReductionCodes { step, before: before.as_ref().map(|(code, count)| (code, *count)), merge, ending, empty }
 }
 
 /// A device that only this thread gives work to.

@@ -1,0 +1,264 @@
+//! Owns reductions as codes for a device: what accumulates, and what has none. It does not know in which
+//! order elements come, which is that of the kernels' tree.
+
+use smallvec::smallvec;
+use zerostride_code::{Binary, Builder, Code, Compare, Type, Unary, Value};
+use zerostride_kernels::{
+    MOMENTS, MOMENTS_PASS, Recorded, record, record_cast, record_merged_moments, record_moments,
+    record_scalar, record_step, record_summed, record_variance, record_wide_moments, stored_type,
+};
+use zerostride_ops::{Category, DType, Op, Reduction, Scalar};
+
+use super::record::{Missing, Parts, element, follow, number_bits, part_count, stored, value};
+use crate::plan::{Instruction, Program};
+
+/// A reduction as codes.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Reduced {
+    /// From the parts of each load, those of each number, perhaps the number of the element, and the
+    /// accumulators.
+    pub step: Code,
+    /// What goes over so many elements of a lane before the step does.
+    pub before: Option<(Code, u32)>,
+    pub merge: Code,
+    pub ending: Code,
+    pub empty: Vec<u64>,
+}
+
+/// What accumulates of elements of a dtype.
+struct Accumulation {
+    takes: DType,
+    accumulators: Accumulators,
+}
+
+enum Accumulators {
+    /// Elements of a dtype, from those on that have these bits.
+    Elements(Pairing, DType, Parts<u64>),
+    /// An element and its number, from an element with these bits on. It stays where the operation says so of
+    /// it and another one; NaN does, too.
+    Place(Op, u64),
+    /// Moments, with a correction.
+    Variance(f64),
+}
+
+/// What makes one element of two.
+#[derive(Clone, Copy)]
+enum Pairing {
+    /// The step of floats, of each part by itself.
+    Step(Reduction),
+    /// An operation of the table.
+    Row(Op),
+}
+
+impl Accumulation {
+    /// `None` if there is no code for it.
+    fn of(op: Reduction, takes: DType, correction: f64) -> Option<Accumulation> {
+        use Category::{Bool, Complex, Float, Int};
+        use Reduction::{All, Amax, Amin, Any, Argmax, Argmin, Prod, Sum, Var};
+        let (lowest, highest) = (Scalar::Float(f64::NEG_INFINITY), Scalar::Float(f64::INFINITY));
+        let step = |held, empty| Accumulators::Elements(Pairing::Step(op), held, number_bits(empty, held));
+        let row = |by, held, empty| Accumulators::Elements(Pairing::Row(by), held, number_bits(empty, held));
+        let whole = |by, is_largest| {
+            Accumulators::Elements(Pairing::Row(by), takes, smallvec![extreme(takes, is_largest)])
+        };
+        let accumulators = match (op, takes.category()) {
+            (Sum, Float) if takes.item_size() == 2 => step(DType::F32, Scalar::Int(0)),
+            (_, Float) if takes.item_size() == 2 => return None,
+            (Sum, Float | Complex) => step(takes, Scalar::Int(0)),
+            (Prod, Float) => step(takes, Scalar::Int(1)),
+            (Amax, Float) => step(takes, lowest),
+            (Amin, Float) => step(takes, highest),
+            (All | Prod | Amin, Bool) => row(Op::LogicalAnd, takes, Scalar::Bool(true)),
+            (Any | Amax, Bool) => row(Op::LogicalOr, takes, Scalar::Bool(false)),
+            (Sum, Bool | Int) => row(Op::Add, DType::I64, Scalar::Int(0)),
+            (Prod, Int) => row(Op::Mul, DType::I64, Scalar::Int(1)),
+            (Prod, Complex) => row(Op::Mul, takes, Scalar::Int(1)),
+            (Amax, Int) => whole(Op::Maximum, false),
+            (Amin, Int) => whole(Op::Minimum, true),
+            (Argmax, Int) => Accumulators::Place(Op::Ge, extreme(takes, false)),
+            (Argmin, Int) => Accumulators::Place(Op::Le, extreme(takes, true)),
+            (Argmax, Float) => Accumulators::Place(Op::Ge, number_bits(lowest, takes)[0]),
+            (Argmin, Float) => Accumulators::Place(Op::Le, number_bits(highest, takes)[0]),
+            (Var, Float | Complex) => Accumulators::Variance(correction),
+            _ => return None,
+        };
+        Some(Accumulation { takes, accumulators })
+    }
+
+    /// The types of the accumulators, with the bits that they have of no elements.
+    fn empty(&self) -> Vec<(Type, u64)> {
+        match &self.accumulators {
+            Accumulators::Elements(_, held, empty) => {
+                empty.iter().map(|&bits| (stored_type(*held), bits)).collect()
+            }
+            // No element has a number as high.
+            Accumulators::Place(_, last) => {
+                vec![(stored_type(self.takes), *last), (Type::W32, i32::MAX as u64)]
+            }
+            Accumulators::Variance(_) => vec![(Type::F64, 0); MOMENTS * part_count(self.takes)],
+        }
+    }
+
+    /// Whether elements of f64 have moments.
+    fn is_wide(&self) -> bool {
+        matches!(self.takes, DType::F64 | DType::C128)
+    }
+
+    /// The accumulators with an element, which has a number if its place is asked for; or what a code makes
+    /// of them that comes `before` the step.
+    fn next(
+        &self,
+        code: &mut Builder,
+        taken: Recorded,
+        number: Option<Value>,
+        held: &[Value],
+        before: bool,
+    ) -> Option<Vec<Value>> {
+        let dtype =
+            if let Accumulators::Elements(_, held, _) = &self.accumulators { *held } else { self.takes };
+        let taken = record_cast(code, self.takes, dtype, taken);
+        let mut taken = stored(code, dtype, taken);
+        if let Accumulators::Variance(_) = self.accumulators {
+            let record = match (self.is_wide(), before) {
+                (true, true) => record_summed,
+                (true, false) => record_wide_moments,
+                (false, _) => record_moments,
+            };
+            let parts = taken.into_iter().zip(moments(held));
+            return Some(parts.flat_map(|(part, held)| record(code, held, part)).collect());
+        }
+        taken.extend(number);
+        self.merge(code, held, &taken)
+    }
+
+    /// The accumulators of elements and of those to the right of them.
+    fn merge(&self, code: &mut Builder, left: &[Value], right: &[Value]) -> Option<Vec<Value>> {
+        match &self.accumulators {
+            Accumulators::Elements(by, dtype, _) => {
+                let [held, other] = [left, right].map(|held| element(code, *dtype, held));
+                let both = match (*by, held, other) {
+                    (Pairing::Row(op), ..) => record(code, op, *dtype, &[held, other])?,
+                    (Pairing::Step(op), Recorded::Real(held), Recorded::Real(other)) => {
+                        Recorded::Real(record_step(code, op, held, other)?)
+                    }
+                    (Pairing::Step(op), Recorded::Complex(re, im), Recorded::Complex(other_re, other_im)) => {
+                        let mut step = |held, other| record_step(code, op, held, other);
+                        Recorded::Complex(step(re, other_re)?, step(im, other_im)?)
+                    }
+                    _ => return None,
+                };
+                Some(stored(code, *dtype, both).to_vec())
+            }
+            Accumulators::Place(stays, _) => {
+                self.nearer(code, *stays, [left[0], left[1]], [right[0], right[1]])
+            }
+            Accumulators::Variance(_) => {
+                let each = moments(left).zip(moments(right));
+                let merged = each.flat_map(|(a, b)| record_merged_moments(code, [a, b], self.is_wide()));
+                Some(merged.collect())
+            }
+        }
+    }
+
+    /// Of two elements with their numbers the one that the other does not replace: the first of the most
+    /// extreme ones.
+    fn nearer(
+        &self,
+        code: &mut Builder,
+        stays: Op,
+        one: [Value; 2],
+        other: [Value; 2],
+    ) -> Option<Vec<Value>> {
+        let swaps = code.compare(Compare::Lt, other[1], one[1]);
+        let mut of =
+            |mask, yes: [Value; 2], no: [Value; 2]| [0, 1].map(|at| code.select(mask, yes[at], no[at]));
+        let (first, second) = (of(swaps, other, one), of(swaps, one, other));
+        let [held, next] = [first[0], second[0]].map(Recorded::Real);
+        let mut test = |op, by: &[Recorded]| match record(code, op, self.takes, by)? {
+            Recorded::Real(mask) => Some(mask),
+            Recorded::Complex(..) => None,
+        };
+        let (stays, is_number) = (test(stays, &[held, next])?, test(Op::Eq, &[held, held])?);
+        let leaves = code.unary(Unary::Not, stays);
+        let leaves = code.binary(Binary::And, leaves, is_number);
+        Some([0, 1].map(|at| code.select(leaves, second[at], first[at])).to_vec())
+    }
+
+    /// What accumulators are at the end, with its dtype.
+    fn last(&self, code: &mut Builder, held: &[Value]) -> (Recorded, DType) {
+        match &self.accumulators {
+            Accumulators::Elements(_, dtype, _) => (element(code, *dtype, held), *dtype),
+            Accumulators::Place(..) => (Recorded::Real(held[1]), DType::I32),
+            Accumulators::Variance(correction) => {
+                let parts: Vec<_> = moments(held).collect();
+                (Recorded::Real(record_variance(code, &parts, *correction, self.is_wide())), DType::F64)
+            }
+        }
+    }
+}
+
+/// The moments of each part.
+fn moments(held: &[Value]) -> impl Iterator<Item = [Value; MOMENTS]> + '_ {
+    held.chunks_exact(MOMENTS).map(|part| std::array::from_fn(|at| part[at]))
+}
+
+/// The bits of the smallest or the largest integer of a dtype.
+fn extreme(dtype: DType, is_largest: bool) -> u64 {
+    let bits = 8 * dtype.item_size() as u32;
+    let all = u64::MAX >> (64 - bits);
+    let (least, most) = match dtype {
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => (0, all),
+        _ => (1 << (bits - 1), all >> 1),
+    };
+    if is_largest { most } else { least }
+}
+
+/// The codes of a reduction of a program's values, which yields elements of a dtype and lets them go through
+/// another program, if there is one; and the numbers of the step.
+pub(super) fn reduction(
+    (op, correction): (Reduction, f64),
+    program: &Program,
+    yields: DType,
+    finish: Option<&Program>,
+) -> Result<(Reduced, Vec<u64>), Missing> {
+    let missing = || op.name().to_owned();
+    let takes = program.dtypes[program.result];
+    let accumulation = Accumulation::of(op, takes, correction).ok_or_else(missing)?;
+    let (types, empty): (Vec<Type>, Vec<u64>) = accumulation.empty().into_iter().unzip();
+    let inputs = |code: &mut Builder| types.iter().map(|&ty| code.input(ty)).collect::<Vec<Value>>();
+
+    let step = |before: bool| {
+        let mut code = Builder::new();
+        let (taken, numbers) = value(&mut code, program)?;
+        let number =
+            matches!(accumulation.accumulators, Accumulators::Place(..)).then(|| code.input(Type::W32));
+        let held = inputs(&mut code);
+        let next = accumulation.next(&mut code, taken, number, &held, before).ok_or_else(missing)?;
+        Ok::<_, Missing>((code.finish(&next), numbers))
+    };
+    let (own, numbers) = step(false)?;
+    let is_twice = matches!(accumulation.accumulators, Accumulators::Variance(_)) && accumulation.is_wide();
+    let before = is_twice.then(|| step(true)).transpose()?.map(|(code, _)| (code, MOMENTS_PASS));
+
+    let mut merge = Builder::new();
+    let (left, right) = (inputs(&mut merge), inputs(&mut merge));
+    let both = accumulation.merge(&mut merge, &left, &right).ok_or_else(missing)?;
+
+    let mut ending = Builder::new();
+    let held = inputs(&mut ending);
+    let (last, dtype) = accumulation.last(&mut ending, &held);
+    let result = record_cast(&mut ending, dtype, yields, last);
+    let (result, dtype) = match finish {
+        Some(finish) => {
+            let mut number = |code: &mut Builder, line: usize| match finish.instructions[line] {
+                Instruction::Splat(number) => record_scalar(code, number, finish.dtypes[line]),
+                _ => unreachable!("only numbers are made"),
+            };
+            (follow(&mut ending, finish, &[result], &mut number)?, finish.dtypes[finish.result])
+        }
+        None => (result, yields),
+    };
+    let result = stored(&mut ending, dtype, result);
+    let (merge, ending) = (merge.finish(&both), ending.finish(&result));
+    Ok((Reduced { step: own, before, merge, ending, empty }, numbers))
+}
