@@ -135,6 +135,8 @@ def test_copies_cross_from_one_device_to_another():
         target[:, ::2] = source[0, :6] * 0 + 2
         target.T.copy_(source[:, :1].to(zs.float64).T.expand(12, 7))
         assert (target.device, target.tolist()) == (device, X[:, :1].expand(7, 12).tolist())
+    with pytest.raises(RuntimeError, match="evaluation in pieces has no kernel for cuda:0; move its operands with .cpu"):
+        zs.evaluate("x + 1", x=X.cuda(), max_memory="1 MiB")
 
 
 def test_what_is_on_a_gpu_is_pickled_on_the_cpu():

@@ -16,7 +16,8 @@ import zerostride as zs
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from torch._dynamo.testing import CompileCounterWithBackend  # noqa: E402
-from zerostride.torch import _cost, report  # noqa: E402
+from zerostride.torch import _cost, _partition, report  # noqa: E402
+from zerostride.torch._report import Report  # noqa: E402
 
 pytestmark = [
     # torch warns of its own deprecations while it compiles.
@@ -580,3 +581,16 @@ def test_every_core_and_pointwise_operation_is_in_the_table_or_has_a_reason():
             (served if _table.row(target) else missing).add(name)
     assert missing - served - reasons == set()
     assert reasons & served == set()
+
+
+def test_graphs_on_a_gpu_are_left_to_pytorch():
+    # There need be no GPU: tensors of this mode have none of their elements.
+    with torch._subclasses.FakeTensorMode():
+        x = torch.rand(40, 30, device="cuda")
+        module = torch.fx.experimental.proxy_tensor.make_fx(lambda x: torch.softmax(x + 1, -1).sum(0))(x)
+    targets = lambda module: [node.target for node in module.graph.nodes if node.op == "call_function"]
+    wanted, record = targets(module), Report("f", "forward")
+    divided = _partition.divide(module, record)
+    assert [target for target in targets(divided) if isinstance(target, torch._ops.OpOverload)] == wanted
+    assert {reason for _, reason in record.theirs} == {"is on cuda"}
+    assert not record.partitions

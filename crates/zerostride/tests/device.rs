@@ -1,6 +1,7 @@
 //! Tensors on emulated GPUs: the bits of the CPU, PyTorch's rules, and refusals by name of what has no
 //! kernel. Each test has a process of its own.
 
+use zerostride::stream::Options;
 use zerostride::{
     Category, Complex64, DType, Device, Error, Expr, Plan, Result, Slice, Tensor, cat, eval_all, move_all,
     tensor,
@@ -356,6 +357,9 @@ fn what_has_no_kernel_is_refused_by_name() {
             let wanted = format!("{name} has no kernel for cuda:0; move its operands with .cpu()");
             assert_eq!(result.unwrap_err().root().to_string(), wanted);
         }
+        let pieces = Expr::from(&x).exp().eval_with(Options::new().max_memory(1 << 20)).unwrap_err();
+        let wanted = "evaluation in pieces has no kernel for cuda:0; move its operands with .cpu()";
+        assert_eq!(pieces.root().to_string(), wanted);
         assert!(x.add(1).is_ok());
     });
 }

@@ -14,7 +14,7 @@ use super::division::{Division, Observed, PiecewiseValue, Whole, bodies, bytes, 
 use super::memory;
 use crate::expr::{Expr, Input, Kind, operands_first};
 use crate::plan::Plan;
-use crate::{Error, Result};
+use crate::{Device, Error, Result};
 
 /// Bytes of all pieces in flight where memory allows it: they stay in the last level of cache, and are large
 /// enough to hide the set-up of a piece.
@@ -87,6 +87,7 @@ impl Passes {
         }
         check_count(roots, held)?;
         roots.iter().try_for_each(|root| root.meta().map(drop))?;
+        refuse_devices(roots)?;
         let limit = limit.unwrap_or_else(memory::available);
         let division = if rounds(roots) > MOST_ROUNDS && fits(roots, limit)? {
             Division::none(roots.len())
@@ -306,6 +307,17 @@ fn check_count(roots: &[Expr], outputs: &[bool]) -> Result<()> {
     let message =
         || format!("each result goes to an output of its own: {results} results, {outputs} outputs");
     if results == outputs { Ok(()) } else { Err(argument(message())) }
+}
+
+/// Refuses tensors that are on a device: pieces are computed in the memory of the process.
+fn refuse_devices(roots: &[Expr]) -> Result<()> {
+    let nodes = operands_first(roots, |_| true);
+    match nodes.iter().filter_map(|node| node.as_tensor()).find(|tensor| tensor.device() != Device::Cpu) {
+        Some(there) => {
+            Err(Error::NoKernel { operation: "evaluation in pieces".to_owned(), device: there.device() })
+        }
+        None => Ok(()),
+    }
 }
 
 fn argument(message: String) -> Error {
