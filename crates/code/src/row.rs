@@ -34,7 +34,7 @@ impl Read {
     }
 }
 
-/// How the elements of a result are written; they are contiguous.
+/// How the elements of a result are written; they are contiguous, unless they are parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Write {
     /// To the cache.
@@ -42,6 +42,9 @@ pub enum Write {
     /// With non-temporal stores, where the result is aligned to its vectors. The caller makes them visible
     /// to other threads by a fence.
     NonTemporal,
+    /// They alternate with those of the other result: one has the first parts of elements, the other the second
+    /// ones, which follow them. The results are these two, of 64 bits each.
+    Part,
 }
 
 /// A code for the elements of rows.
@@ -65,6 +68,11 @@ impl Row {
         let (reads, writes) =
             (vec![Read::Vector; code.inputs().len()], vec![Write::Cached; code.results().len()]);
         Row { code, reads, writes, prefetch_bytes: 0 }
+    }
+
+    /// Whether the results are the two parts of elements.
+    pub fn writes_parts(&self) -> bool {
+        self.writes.contains(&Write::Part)
     }
 
     /// How accumulators are read, if the row has some.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
-use crate::lane::{self, Lane};
+use crate::lane::{self, Register};
 
 /// An instruction set that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,8 +203,8 @@ pub(crate) fn prefetch<const BYTES: usize>(at: *const u8) {
 }
 
 /// A loop over registers of floats, generic in the register; inlined as [`Task`] is.
-pub(crate) trait LaneTask<E> {
-    fn run<L: Lane<Elem = E>>(self);
+pub(crate) trait RegisterTask<E> {
+    fn run<L: Register<Elem = E>>(self);
 }
 
 /// A loop on one type of register.
@@ -212,7 +212,7 @@ pub(crate) trait LaneTask<E> {
 struct On<L, T>(T, PhantomData<L>);
 
 #[cfg(target_arch = "x86_64")]
-impl<L: Lane, T: LaneTask<L::Elem>> Task for On<L, T> {
+impl<L: Register, T: RegisterTask<L::Elem>> Task for On<L, T> {
     #[inline(always)]
     fn run(self) {
         self.0.run::<L>();
@@ -231,14 +231,14 @@ pub(crate) trait Enter {
 /// A float that every instruction set has registers of.
 pub(crate) trait RegisterFloat: lane::Element {
     /// Runs a loop on the registers of the instruction set in use.
-    fn run_widest(task: impl LaneTask<Self>);
+    fn run_widest(task: impl RegisterTask<Self>);
 }
 
 macro_rules! registers {
     ($($float:ident: $avx512:ident, $avx2:ident, $neon:ident;)*) => {
         $(impl RegisterFloat for $float {
             #[inline(always)]
-            fn run_widest(task: impl LaneTask<$float>) {
+            fn run_widest(task: impl RegisterTask<$float>) {
                 match Isa::active() {
                     _ if cfg!(unoptimised) => task.run::<$float>(),
                     #[cfg(target_arch = "x86_64")]

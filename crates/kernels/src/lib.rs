@@ -40,7 +40,7 @@ pub use matmul::{Matrices, Matrix, ProductScratch, ProductSizes, matmul, matmul_
 pub use native::{Native, Printing, fence};
 pub use pack::{Pack, PackDense, PackDim, pack, pack_dense};
 pub use record::{
-    MOMENTS, MOMENTS_PASS, Recorded, memory_type, record, record_cast, record_load, record_merged_moments,
+    MOMENTS, MOMENTS_PASS, Recorded, memory_types, record, record_cast, record_load, record_merged_moments,
     record_moments, record_quotient, record_scalar, record_step, record_store, record_summed,
     record_variance, record_wide_moments, stored_type,
 };

@@ -8,9 +8,11 @@
 //! from row to row of all these, and then those between elements of the inputs that are [`Read::Stepped`], in
 //! their order. The function may change the addresses. It reads so many elements of each input in each row
 //! (one of a splat, and one of a number in all rows) and writes as many of each result, and touches no other
-//! memory of theirs. A result may be the same elements as a contiguous input of as many bytes an element;
-//! otherwise, no result shares memory with another operand. Accumulators are given twice, as input and as
-//! result; all of those that a row goes along are read and written, however many elements it has.
+//! memory of theirs. Results that are parts of elements begin 8 bytes from each other. A result may be the
+//! same elements as a contiguous input of as many bytes an element, and parts may be those of two inputs that
+//! are read 16 bytes apart; otherwise, no result shares memory with another operand. Accumulators are given
+//! twice, as input and as result; all of those that a row goes along are read and written, however many
+//! elements it has.
 
 pub mod aarch64;
 mod bodies;
@@ -30,8 +32,8 @@ use crate::row::{Read, Row, Write};
 /// Why a row is not printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unprintable {
-    /// There is not one way of reading for each input, or of writing for each result, or accumulators are
-    /// not as [`Row::reads`] says.
+    /// There is not one way of reading for each input, or of writing for each result, or accumulators or parts
+    /// are not as [`Read`] and [`Write`] say.
     Operands,
     /// Its values need more memory than a stack should give.
     Stack,
@@ -50,7 +52,7 @@ impl fmt::Display for Unprintable {
         f.write_str(match self {
             Unprintable::Operands => {
                 "each input is read and each result written in one way; accumulators are the last input and \
-                 the result"
+                 the result; parts are two results of 64 bits"
             }
             Unprintable::Stack => "the values of the code need more than 64 KiB of stack",
             Unprintable::Length => "the instructions of the code take more than a mebibyte",
@@ -63,10 +65,15 @@ impl fmt::Display for Unprintable {
 
 impl std::error::Error for Unprintable {}
 
-/// Whether each operand of the code has one way, and accumulators are as they should.
+/// Whether each operand of the code has one way, and accumulators and parts are as they should.
 fn has_operands(row: &Row) -> bool {
     let code = &row.code;
-    let are_known = row.reads.len() == code.inputs().len() && row.writes.len() == code.results().len();
+    let are_parts = row.writes == [Write::Part; 2]
+        && code.results().iter().all(|&result| code.ty(result).bits() == 64)
+        && row.accumulators().is_none();
+    let are_known = row.reads.len() == code.inputs().len()
+        && row.writes.len() == code.results().len()
+        && (are_parts || !row.writes_parts());
     let Some(position) = row.reads.iter().position(Read::is_accumulators).filter(|_| are_known) else {
         return are_known;
     };

@@ -1,6 +1,6 @@
 //! Owns the element-wise kernels of complex numbers. A block of numbers is split into real and imaginary
-//! parts, and bodies work on registers of parts. Parts are `f64`, so that one function serves both dtypes;
-//! for simple operations those of c64 stay `f32` until they are in registers. It does not know what an
+//! parts, on which bodies work, so that simple ones are done for several numbers at once. Parts are `f64`, so
+//! that one function serves both dtypes; for simple operations those of c64 stay `f32`. It does not know what an
 //! operation computes.
 
 use std::marker::PhantomData;
@@ -10,14 +10,12 @@ use num_complex::{Complex as Pair, Complex32};
 use zerostride_ops::{DType, Op};
 
 use super::tile::{BLOCK_ELEMENTS, Fault, MapKernel, float_kernel, tiles};
-use crate::Isa;
-use crate::bodies::complex::{Complex, FromParts, IntoParts, Part};
+use crate::bodies::complex::{Complex, FromParts, IntoParts};
 use crate::bodies::dispatch::{self, Body, VisitComplex};
-use crate::bodies::float::Floats;
 use crate::bodies::half::Float;
 use crate::bodies::short;
-use crate::isa::{self, Enter, Task};
-use crate::lane::{self, Lane};
+use crate::isa::{self, Task};
+use crate::lane::Lane;
 
 /// Real and imaginary parts apart, aligned so that no register crosses a cache line.
 #[derive(Clone, Copy)]
@@ -34,13 +32,13 @@ impl<P: Float> SplitParts<P> {
 }
 
 /// A body on the parts of `N` operands, shared by all complex dtypes.
-type OnParts<P, const N: usize> = fn(&[SplitParts<P>; N], &mut SplitParts<P>, usize);
+type PartsBody<P, const N: usize> = fn(&[SplitParts<P>; N], &mut SplitParts<P>, usize);
 
 /// Splits complex numbers, calls a body on the parts, and stores its results of any dtype.
 struct Apart<'a, T, R, P, const N: usize> {
     inputs: &'a [&'a [u8]],
     out: &'a mut [u8],
-    body: OnParts<P, N>,
+    body: PartsBody<P, N>,
     dtypes: PhantomData<(T, R)>,
 }
 
@@ -66,25 +64,22 @@ impl<T: IntoParts<P>, R: FromParts<P>, P: Float, const N: usize> Task for Apart<
     }
 }
 
-/// Calls a body on registers of parts.
-struct OnLanes<'a, W: Lane, B, const N: usize> {
-    operands: &'a [SplitParts<W::Elem>; N],
-    results: &'a mut SplitParts<W::Elem>,
+/// Calls a body on the parts of one number after the other.
+struct OnParts<'a, P, B, const N: usize> {
+    operands: &'a [SplitParts<P>; N],
+    results: &'a mut SplitParts<P>,
     len: usize,
     body: PhantomData<B>,
 }
 
-impl<W: Lane, B: Body<N, Pair<W>, Result = Pair<W>>, const N: usize> Task for OnLanes<'_, W, B, N> {
+impl<P: Float, B: Body<N, Pair<P>, Result = Pair<P>>, const N: usize> Task for OnParts<'_, P, B, N> {
     #[inline(always)]
     fn run(self) {
-        for at in (0..self.len).step_by(W::LEN) {
-            let mut operands = [Pair::new(W::num(0.0), W::num(0.0)); N];
-            for (operand, parts) in operands.iter_mut().zip(self.operands) {
-                *operand = Pair::new(W::load(&parts.re[at..]), W::load(&parts.im[at..]));
-            }
-            let result = B::call(operands);
-            result.re.store(&mut self.results.re[at..]);
-            result.im.store(&mut self.results.im[at..]);
+        for at in 0..self.len {
+            let result = B::call(std::array::from_fn(|operand| {
+                Pair::new(self.operands[operand].re[at], self.operands[operand].im[at])
+            }));
+            (self.results.re[at], self.results.im[at]) = (result.re, result.im);
         }
     }
 }
@@ -92,39 +87,38 @@ impl<W: Lane, B: Body<N, Pair<W>, Result = Pair<W>>, const N: usize> Task for On
 /// The body whose bools are 1 and 0, without an imaginary part.
 struct ComplexTest<B>(PhantomData<B>);
 
-impl<W: Lane, B: Body<N, Pair<W>, Result = W::Mask>, const N: usize> Body<N, Pair<W>> for ComplexTest<B> {
+impl<P: Lane<Mask = bool>, B: Body<N, Pair<P>, Result = bool>, const N: usize> Body<N, Pair<P>>
+    for ComplexTest<B>
+{
     const OP: Op = B::OP;
-    type Result = Pair<W>;
+    type Result = Pair<P>;
 
     #[inline(always)]
-    fn call(operands: [Pair<W>; N]) -> Pair<W> {
-        Pair::new(W::select(B::call(operands), W::num(1.0), W::num(0.0)), W::num(0.0))
+    fn call(operands: [Pair<P>; N]) -> Pair<P> {
+        Pair::new(P::select(B::call(operands), P::num(1.0), P::num(0.0)), P::num(0.0))
     }
 }
 
 /// The body whose real results become complex numbers.
 struct RealResult<B>(PhantomData<B>);
 
-impl<W: Lane, B: Body<N, Pair<W>, Result = W>, const N: usize> Body<N, Pair<W>> for RealResult<B> {
+impl<P: Lane, B: Body<N, Pair<P>, Result = P>, const N: usize> Body<N, Pair<P>> for RealResult<B> {
     const OP: Op = B::OP;
-    type Result = Pair<W>;
+    type Result = Pair<P>;
 
     #[inline(always)]
-    fn call(operands: [Pair<W>; N]) -> Pair<W> {
-        Pair::new(B::call(operands), W::num(0.0))
+    fn call(operands: [Pair<P>; N]) -> Pair<P> {
+        Pair::new(B::call(operands), P::num(0.0))
     }
 }
 
-/// Runs a body over parts, register by register.
-fn on_lanes<W, B, const N: usize>(
-    operands: &[SplitParts<W::Elem>; N],
-    results: &mut SplitParts<W::Elem>,
+/// Runs a body over parts.
+fn on_parts<P: Float, B: Body<N, Pair<P>, Result = Pair<P>>, const N: usize>(
+    operands: &[SplitParts<P>; N],
+    results: &mut SplitParts<P>,
     len: usize,
-) where
-    W: Lane + Enter,
-    B: Body<N, Pair<W>, Result = Pair<W>>,
-{
-    W::enter(OnLanes::<W, B, N> { operands, results, len, body: PhantomData });
+) {
+    isa::run_fused(OnParts::<P, B, N> { operands, results, len, body: PhantomData });
 }
 
 /// Calls a body on the parts of complex numbers of type `T`, for results of type `R`. Compiled once for all
@@ -133,77 +127,61 @@ fn on_lanes<W, B, const N: usize>(
 fn apart<T: IntoParts<P>, R: FromParts<P>, P: Float, const N: usize>(
     inputs: &[&[u8]],
     out: &mut [u8],
-    body: OnParts<P, N>,
+    body: PartsBody<P, N>,
 ) -> Result<(), Fault> {
     isa::run_widest(Apart::<T, R, P, N> { inputs, out, body, dtypes: PhantomData });
     Ok(())
 }
 
-/// The kernel of a body on registers of parts.
-fn on_complex<T, R, W, B, const N: usize>(inputs: &[&[u8]], out: &mut [u8]) -> Result<(), Fault>
+/// The kernel of a body on parts.
+fn on_complex<T, R, P, B, const N: usize>(inputs: &[&[u8]], out: &mut [u8]) -> Result<(), Fault>
 where
-    W: Lane<Elem: Float> + Enter,
-    T: IntoParts<W::Elem>,
-    R: FromParts<W::Elem>,
-    B: Body<N, Pair<W>, Result = Pair<W>>,
+    P: Float,
+    T: IntoParts<P>,
+    R: FromParts<P>,
+    B: Body<N, Pair<P>, Result = Pair<P>>,
 {
-    apart::<T, R, W::Elem, N>(inputs, out, on_lanes::<W, B, N>)
+    apart::<T, R, P, N>(inputs, out, on_parts::<P, B, N>)
 }
 
-/// Makes kernels of bodies on complex numbers, in registers of `f64`.
+/// Makes kernels of bodies on complex numbers, whose parts become `f64`.
 struct ComplexKernels<T>(PhantomData<T>);
 
-impl<T: Complex, W: Part + Enter> VisitComplex<W> for ComplexKernels<T> {
+impl<T: Complex> VisitComplex<f64> for ComplexKernels<T> {
     type Output = MapKernel;
 
-    fn value<B: Body<N, Pair<W>, Result = Pair<W>>, const N: usize>(self) -> MapKernel {
-        on_complex::<T, T, W, B, N>
+    fn value<B: Body<N, Pair<f64>, Result = Pair<f64>>, const N: usize>(self) -> MapKernel {
+        on_complex::<T, T, f64, B, N>
     }
 
-    fn test<B: Body<N, Pair<W>, Result = W::Mask>, const N: usize>(self) -> MapKernel {
-        on_complex::<T, bool, W, ComplexTest<B>, N>
+    fn test<B: Body<N, Pair<f64>, Result = bool>, const N: usize>(self) -> MapKernel {
+        on_complex::<T, bool, f64, ComplexTest<B>, N>
     }
 
-    fn part<B: Body<N, Pair<W>, Result = W>, const N: usize>(self) -> MapKernel {
-        on_complex::<T, T::Part, W, RealResult<B>, N>
+    fn part<B: Body<N, Pair<f64>, Result = f64>, const N: usize>(self) -> MapKernel {
+        on_complex::<T, T::Part, f64, RealResult<B>, N>
     }
 }
 
-/// The kernels of c64 in registers of `f32`.
-fn short_kernel<W: Floats<Elem = f32> + Enter>(op: Op) -> Option<MapKernel> {
+/// The kernels of c64 whose parts stay `f32`.
+fn short_kernel(op: Op) -> Option<MapKernel> {
     Some(match op {
-        Op::Abs => on_complex::<Complex32, f32, W, RealResult<short::Abs>, 1>,
-        Op::Angle => on_complex::<Complex32, f32, W, RealResult<short::Angle>, 1>,
-        Op::Div => on_complex::<Complex32, Complex32, W, short::Div, 2>,
-        Op::Mul => on_complex::<Complex32, Complex32, W, short::Mul, 2>,
-        Op::Reciprocal => on_complex::<Complex32, Complex32, W, short::Reciprocal, 1>,
-        Op::Square => on_complex::<Complex32, Complex32, W, short::Square, 1>,
+        Op::Abs => on_complex::<Complex32, f32, f32, RealResult<short::Abs>, 1>,
+        Op::Angle => on_complex::<Complex32, f32, f32, RealResult<short::Angle>, 1>,
+        Op::Div => on_complex::<Complex32, Complex32, f32, short::Div, 2>,
+        Op::Mul => on_complex::<Complex32, Complex32, f32, short::Mul, 2>,
+        Op::Reciprocal => on_complex::<Complex32, Complex32, f32, short::Reciprocal, 1>,
+        Op::Square => on_complex::<Complex32, Complex32, f32, short::Square, 1>,
         _ => return None,
     })
 }
 
-/// The kernel of an operation in registers of `f32` and `f64`.
-fn in_registers<T, V, W>(op: Op) -> Option<MapKernel>
-where
-    T: Complex,
-    V: Floats<Elem = f32> + Enter,
-    W: Part + Enter,
-{
-    let short = if T::DTYPE == DType::C64 { short_kernel::<V>(op) } else { None };
-    short.or_else(|| dispatch::complex::<W, _>(op, ComplexKernels::<T>(PhantomData)))
-}
-
 /// Operations on each part by itself run on twice as many floats.
 pub(super) fn kernel<T: Complex>(op: Op) -> Option<MapKernel> {
-    match (op, Isa::active()) {
-        (Op::Add | Op::Sub | Op::Neg | Op::Positive, _) => float_kernel::<T::Part>(op),
-        _ if cfg!(unoptimised) => in_registers::<T, f32, f64>(op),
-        #[cfg(target_arch = "x86_64")]
-        (_, Isa::Avx512) => in_registers::<T, lane::avx512::F32x16, lane::avx512::F64x8>(op),
-        #[cfg(target_arch = "x86_64")]
-        (_, Isa::Avx2) => in_registers::<T, lane::avx2::F32x8, lane::avx2::F64x4>(op),
-        #[cfg(target_arch = "aarch64")]
-        (_, Isa::Neon) => in_registers::<T, lane::neon::F32x4, lane::neon::F64x2>(op),
-        _ => in_registers::<T, f32, f64>(op),
+    match op {
+        Op::Add | Op::Sub | Op::Neg | Op::Positive => return float_kernel::<T::Part>(op),
+        _ if T::DTYPE == DType::C64 => short_kernel(op),
+        _ => None,
     }
+    .or_else(|| dispatch::complex::<f64, _>(op, ComplexKernels::<T>(PhantomData)))
 }

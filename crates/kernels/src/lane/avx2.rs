@@ -3,14 +3,11 @@
 
 use std::arch::x86_64::*;
 use std::mem::transmute;
-use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Not, Sub};
 
 use half::{bf16, f16};
 
-use super::{AnyMask, Bits, Lane, Pair};
-
-const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-const TO_ZERO: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+use super::{AnyMask, Arithmetic, AsBits, Bits, Pair, Register};
 
 /// 8 `f32`.
 #[derive(Clone, Copy)]
@@ -18,12 +15,44 @@ pub(crate) struct F32x8(pub(crate) __m256);
 
 operators!(F32x8: Add add _mm256_add_ps, Sub sub _mm256_sub_ps, Mul mul _mm256_mul_ps, Div div _mm256_div_ps);
 
-unary_operators!(F32x8: Neg neg |own| _mm256_xor_ps(own, _mm256_set1_ps(-0.0)));
-
-impl Lane for F32x8 {
+impl Arithmetic for F32x8 {
     type Elem = f32;
     type Mask = Mask32x8;
+
+    instructions! {
+        fn splat(x: f32) -> Self { F32x8(_mm256_set1_ps(x)) }
+        fn mul_add(self, a: Self, b: Self) -> Self { F32x8(_mm256_fmadd_ps(self.0, a.0, b.0)) }
+        fn abs(self) -> Self { F32x8(_mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0)) }
+        fn min(self, other: Self) -> Self { F32x8(_mm256_min_ps(self.0, other.0)) }
+        fn max(self, other: Self) -> Self { F32x8(_mm256_max_ps(self.0, other.0)) }
+        fn lt(self, other: Self) -> Mask32x8 {
+            Mask32x8(_mm256_castps_si256(_mm256_cmp_ps::<_CMP_LT_OQ>(self.0, other.0)))
+        }
+        fn le(self, other: Self) -> Mask32x8 {
+            Mask32x8(_mm256_castps_si256(_mm256_cmp_ps::<_CMP_LE_OQ>(self.0, other.0)))
+        }
+        fn eq(self, other: Self) -> Mask32x8 {
+            Mask32x8(_mm256_castps_si256(_mm256_cmp_ps::<_CMP_EQ_OQ>(self.0, other.0)))
+        }
+        fn are_numbers(self, other: Self) -> Mask32x8 {
+            Mask32x8(_mm256_castps_si256(_mm256_cmp_ps::<_CMP_ORD_Q>(self.0, other.0)))
+        }
+        fn select(mask: Mask32x8, yes: Self, no: Self) -> Self {
+            F32x8(_mm256_blendv_ps(no.0, yes.0, _mm256_castsi256_ps(mask.0)))
+        }
+    }
+}
+
+impl AsBits for F32x8 {
     type Bits = U32x8;
+
+    instructions! {
+        fn to_bits(self) -> U32x8 { U32x8(_mm256_castps_si256(self.0)) }
+        fn from_bits(bits: U32x8) -> Self { F32x8(_mm256_castsi256_ps(bits.0)) }
+    }
+}
+
+impl Register for F32x8 {
     type Wide = Pair<F64x4>;
     const LEN: usize = 8;
 
@@ -63,43 +92,9 @@ impl Lane for F32x8 {
             *to.first_chunk_mut().expect("room for 8 elements") = transmute::<__m256, [f32; 8]>(self.0);
         }
         fn element(self, index: usize) -> f32 { transmute::<__m256, [f32; 8]>(self.0)[index] }
-        fn splat(x: f32) -> Self { F32x8(_mm256_set1_ps(x)) }
         fn widen(self) -> Pair<F64x4> {
             let (low, high) = (_mm256_castps256_ps128(self.0), _mm256_extractf128_ps::<1>(self.0));
             Pair(F64x4(_mm256_cvtps_pd(low)), F64x4(_mm256_cvtps_pd(high)))
-        }
-        fn narrow(x: Pair<F64x4>) -> Self { F32x8(_mm256_set_m128(_mm256_cvtpd_ps(x.1.0), _mm256_cvtpd_ps(x.0.0))) }
-        fn to_bits(self) -> U32x8 { U32x8(_mm256_castps_si256(self.0)) }
-        fn from_bits(bits: U32x8) -> Self { F32x8(_mm256_castsi256_ps(bits.0)) }
-        fn lookup(table: &[f32; 16], index: U32x8) -> Self {
-            let [low, high] = transmute::<[f32; 16], [__m256; 2]>(*table);
-            let (low, high) = (_mm256_permutevar8x32_ps(low, index.0), _mm256_permutevar8x32_ps(high, index.0));
-            // A blend looks at the sign bit: the fourth bit moves there.
-            F32x8(_mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index.0))))
-        }
-        fn mul_add(self, a: Self, b: Self) -> Self { F32x8(_mm256_fmadd_ps(self.0, a.0, b.0)) }
-        fn sqrt(self) -> Self { F32x8(_mm256_sqrt_ps(self.0)) }
-        fn round_ties_even(self) -> Self { F32x8(_mm256_round_ps::<NEAREST>(self.0)) }
-        fn floor(self) -> Self { F32x8(_mm256_floor_ps(self.0)) }
-        fn ceil(self) -> Self { F32x8(_mm256_ceil_ps(self.0)) }
-        fn trunc(self) -> Self { F32x8(_mm256_round_ps::<TO_ZERO>(self.0)) }
-        fn abs(self) -> Self { F32x8(_mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0)) }
-        fn min(self, other: Self) -> Self { F32x8(_mm256_min_ps(self.0, other.0)) }
-        fn max(self, other: Self) -> Self { F32x8(_mm256_max_ps(self.0, other.0)) }
-        fn lt(self, other: Self) -> Mask32x8 {
-            Mask32x8(_mm256_castps_si256(_mm256_cmp_ps::<_CMP_LT_OQ>(self.0, other.0)))
-        }
-        fn le(self, other: Self) -> Mask32x8 {
-            Mask32x8(_mm256_castps_si256(_mm256_cmp_ps::<_CMP_LE_OQ>(self.0, other.0)))
-        }
-        fn eq(self, other: Self) -> Mask32x8 {
-            Mask32x8(_mm256_castps_si256(_mm256_cmp_ps::<_CMP_EQ_OQ>(self.0, other.0)))
-        }
-        fn are_numbers(self, other: Self) -> Mask32x8 {
-            Mask32x8(_mm256_castps_si256(_mm256_cmp_ps::<_CMP_ORD_Q>(self.0, other.0)))
-        }
-        fn select(mask: Mask32x8, yes: Self, no: Self) -> Self {
-            F32x8(_mm256_blendv_ps(no.0, yes.0, _mm256_castsi256_ps(mask.0)))
         }
     }
 }
@@ -112,9 +107,6 @@ operators!(U32x8: Add add _mm256_add_epi32, Sub sub _mm256_sub_epi32,
     BitAnd bitand _mm256_and_si256, BitOr bitor _mm256_or_si256, BitXor bitxor _mm256_xor_si256);
 
 unary_operators!(U32x8: Not not |own| _mm256_xor_si256(own, _mm256_set1_epi32(-1)));
-
-shifts!(U32x8: Shl shl |own, count| _mm256_sll_epi32(own, _mm_cvtsi64_si128(count as i64)),
-    Shr shr |own, count| _mm256_srl_epi32(own, _mm_cvtsi64_si128(count as i64)));
 
 impl Bits for U32x8 {
     type Mask = Mask32x8;
@@ -147,23 +139,50 @@ pub(crate) struct F64x4(pub(crate) __m256d);
 
 operators!(F64x4: Add add _mm256_add_pd, Sub sub _mm256_sub_pd, Mul mul _mm256_mul_pd, Div div _mm256_div_pd);
 
-unary_operators!(F64x4: Neg neg |own| _mm256_xor_pd(own, _mm256_set1_pd(-0.0)));
-
-impl Lane for F64x4 {
+impl Arithmetic for F64x4 {
     type Elem = f64;
     type Mask = Mask64x4;
+
+    instructions! {
+        fn splat(x: f64) -> Self { F64x4(_mm256_set1_pd(x)) }
+        fn mul_add(self, a: Self, b: Self) -> Self { F64x4(_mm256_fmadd_pd(self.0, a.0, b.0)) }
+        fn abs(self) -> Self { F64x4(_mm256_andnot_pd(_mm256_set1_pd(-0.0), self.0)) }
+        fn min(self, other: Self) -> Self { F64x4(_mm256_min_pd(self.0, other.0)) }
+        fn max(self, other: Self) -> Self { F64x4(_mm256_max_pd(self.0, other.0)) }
+        fn lt(self, other: Self) -> Mask64x4 {
+            Mask64x4(_mm256_castpd_si256(_mm256_cmp_pd::<_CMP_LT_OQ>(self.0, other.0)))
+        }
+        fn le(self, other: Self) -> Mask64x4 {
+            Mask64x4(_mm256_castpd_si256(_mm256_cmp_pd::<_CMP_LE_OQ>(self.0, other.0)))
+        }
+        fn eq(self, other: Self) -> Mask64x4 {
+            Mask64x4(_mm256_castpd_si256(_mm256_cmp_pd::<_CMP_EQ_OQ>(self.0, other.0)))
+        }
+        fn are_numbers(self, other: Self) -> Mask64x4 {
+            Mask64x4(_mm256_castpd_si256(_mm256_cmp_pd::<_CMP_ORD_Q>(self.0, other.0)))
+        }
+        fn select(mask: Mask64x4, yes: Self, no: Self) -> Self {
+            F64x4(_mm256_blendv_pd(no.0, yes.0, _mm256_castsi256_pd(mask.0)))
+        }
+    }
+}
+
+impl AsBits for F64x4 {
     type Bits = U64x4;
+
+    instructions! {
+        fn to_bits(self) -> U64x4 { U64x4(_mm256_castpd_si256(self.0)) }
+        fn from_bits(bits: U64x4) -> Self { F64x4(_mm256_castsi256_pd(bits.0)) }
+    }
+}
+
+impl Register for F64x4 {
     type Wide = Self;
     const LEN: usize = 4;
 
     #[inline(always)]
     fn widen(self) -> Self {
         self
-    }
-
-    #[inline(always)]
-    fn narrow(x: Self) -> Self {
-        x
     }
 
     instructions! {
@@ -190,37 +209,6 @@ impl Lane for F64x4 {
             *to.first_chunk_mut().expect("room for 4 elements") = transmute::<__m256d, [f64; 4]>(self.0);
         }
         fn element(self, index: usize) -> f64 { transmute::<__m256d, [f64; 4]>(self.0)[index] }
-        fn splat(x: f64) -> Self { F64x4(_mm256_set1_pd(x)) }
-        fn to_bits(self) -> U64x4 { U64x4(_mm256_castpd_si256(self.0)) }
-        fn from_bits(bits: U64x4) -> Self { F64x4(_mm256_castsi256_pd(bits.0)) }
-        fn lookup(table: &[f64; 16], index: U64x4) -> Self {
-            let [a, b, c, d] = transmute::<__m256i, [u64; 4]>(index.0);
-            F64x4(_mm256_set_pd(table[d as usize % 16], table[c as usize % 16], table[b as usize % 16], table[a as usize % 16]))
-        }
-        fn mul_add(self, a: Self, b: Self) -> Self { F64x4(_mm256_fmadd_pd(self.0, a.0, b.0)) }
-        fn sqrt(self) -> Self { F64x4(_mm256_sqrt_pd(self.0)) }
-        fn round_ties_even(self) -> Self { F64x4(_mm256_round_pd::<NEAREST>(self.0)) }
-        fn floor(self) -> Self { F64x4(_mm256_floor_pd(self.0)) }
-        fn ceil(self) -> Self { F64x4(_mm256_ceil_pd(self.0)) }
-        fn trunc(self) -> Self { F64x4(_mm256_round_pd::<TO_ZERO>(self.0)) }
-        fn abs(self) -> Self { F64x4(_mm256_andnot_pd(_mm256_set1_pd(-0.0), self.0)) }
-        fn min(self, other: Self) -> Self { F64x4(_mm256_min_pd(self.0, other.0)) }
-        fn max(self, other: Self) -> Self { F64x4(_mm256_max_pd(self.0, other.0)) }
-        fn lt(self, other: Self) -> Mask64x4 {
-            Mask64x4(_mm256_castpd_si256(_mm256_cmp_pd::<_CMP_LT_OQ>(self.0, other.0)))
-        }
-        fn le(self, other: Self) -> Mask64x4 {
-            Mask64x4(_mm256_castpd_si256(_mm256_cmp_pd::<_CMP_LE_OQ>(self.0, other.0)))
-        }
-        fn eq(self, other: Self) -> Mask64x4 {
-            Mask64x4(_mm256_castpd_si256(_mm256_cmp_pd::<_CMP_EQ_OQ>(self.0, other.0)))
-        }
-        fn are_numbers(self, other: Self) -> Mask64x4 {
-            Mask64x4(_mm256_castpd_si256(_mm256_cmp_pd::<_CMP_ORD_Q>(self.0, other.0)))
-        }
-        fn select(mask: Mask64x4, yes: Self, no: Self) -> Self {
-            F64x4(_mm256_blendv_pd(no.0, yes.0, _mm256_castsi256_pd(mask.0)))
-        }
     }
 }
 
@@ -232,9 +220,6 @@ operators!(U64x4: Add add _mm256_add_epi64, Sub sub _mm256_sub_epi64,
     BitAnd bitand _mm256_and_si256, BitOr bitor _mm256_or_si256, BitXor bitxor _mm256_xor_si256);
 
 unary_operators!(U64x4: Not not |own| _mm256_xor_si256(own, _mm256_set1_epi32(-1)));
-
-shifts!(U64x4: Shl shl |own, count| _mm256_sll_epi64(own, _mm_cvtsi64_si128(count as i64)),
-    Shr shr |own, count| _mm256_srl_epi64(own, _mm_cvtsi64_si128(count as i64)));
 
 impl Bits for U64x4 {
     type Mask = Mask64x4;

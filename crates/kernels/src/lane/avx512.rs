@@ -2,16 +2,11 @@
 
 use std::arch::x86_64::*;
 use std::mem::transmute;
-use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Not, Sub};
 
 use half::{bf16, f16};
 
-use super::{AnyMask, Bits, Lane, Pair};
-
-const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
-const UP: i32 = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
-const TO_ZERO: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+use super::{AnyMask, Arithmetic, AsBits, Bits, Pair, Register};
 
 impl AnyMask for __mmask16 {
     #[inline(always)]
@@ -33,12 +28,36 @@ pub(crate) struct F32x16(pub(crate) __m512);
 
 operators!(F32x16: Add add _mm512_add_ps, Sub sub _mm512_sub_ps, Mul mul _mm512_mul_ps, Div div _mm512_div_ps);
 
-unary_operators!(F32x16: Neg neg |own| _mm512_xor_ps(own, _mm512_set1_ps(-0.0)));
-
-impl Lane for F32x16 {
+impl Arithmetic for F32x16 {
     type Elem = f32;
     type Mask = __mmask16;
+
+    instructions! {
+        fn splat(x: f32) -> Self { F32x16(_mm512_set1_ps(x)) }
+        fn mul_add(self, a: Self, b: Self) -> Self { F32x16(_mm512_fmadd_ps(self.0, a.0, b.0)) }
+        fn abs(self) -> Self { F32x16(_mm512_abs_ps(self.0)) }
+        fn min(self, other: Self) -> Self { F32x16(_mm512_min_ps(self.0, other.0)) }
+        fn max(self, other: Self) -> Self { F32x16(_mm512_max_ps(self.0, other.0)) }
+        fn lt(self, other: Self) -> __mmask16 { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0) }
+        fn le(self, other: Self) -> __mmask16 { _mm512_cmp_ps_mask::<_CMP_LE_OQ>(self.0, other.0) }
+        fn eq(self, other: Self) -> __mmask16 { _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(self.0, other.0) }
+        fn are_numbers(self, other: Self) -> __mmask16 {
+            _mm512_cmp_ps_mask::<_CMP_ORD_Q>(self.0, other.0)
+        }
+        fn select(mask: __mmask16, yes: Self, no: Self) -> Self { F32x16(_mm512_mask_blend_ps(mask, no.0, yes.0)) }
+    }
+}
+
+impl AsBits for F32x16 {
     type Bits = U32x16;
+
+    instructions! {
+        fn to_bits(self) -> U32x16 { U32x16(_mm512_castps_si512(self.0)) }
+        fn from_bits(bits: U32x16) -> Self { F32x16(_mm512_castsi512_ps(bits.0)) }
+    }
+}
+
+impl Register for F32x16 {
     type Wide = Pair<F64x8>;
     const LEN: usize = 16;
 
@@ -82,51 +101,10 @@ impl Lane for F32x16 {
             *to.first_chunk_mut().expect("room for 16 elements") = transmute::<__m512, [f32; 16]>(self.0);
         }
         fn element(self, index: usize) -> f32 { transmute::<__m512, [f32; 16]>(self.0)[index] }
-        fn splat(x: f32) -> Self { F32x16(_mm512_set1_ps(x)) }
         fn widen(self) -> Pair<F64x8> {
             let (low, high) = (_mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0));
             Pair(F64x8(_mm512_cvtps_pd(low)), F64x8(_mm512_cvtps_pd(high)))
         }
-        fn narrow(x: Pair<F64x8>) -> Self {
-            let (low, high) = (_mm512_cvtpd_ps(x.0.0), _mm512_cvtpd_ps(x.1.0));
-            F32x16(_mm512_insertf32x8::<1>(_mm512_castps256_ps512(low), high))
-        }
-        fn to_bits(self) -> U32x16 { U32x16(_mm512_castps_si512(self.0)) }
-        fn from_bits(bits: U32x16) -> Self { F32x16(_mm512_castsi512_ps(bits.0)) }
-        fn lookup(table: &[f32; 16], index: U32x16) -> Self {
-            F32x16(_mm512_permutexvar_ps(index.0, transmute::<[f32; 16], __m512>(*table)))
-        }
-        fn mul_add(self, a: Self, b: Self) -> Self { F32x16(_mm512_fmadd_ps(self.0, a.0, b.0)) }
-        fn sqrt(self) -> Self { F32x16(_mm512_sqrt_ps(self.0)) }
-        fn round_ties_even(self) -> Self { F32x16(_mm512_roundscale_ps::<NEAREST>(self.0)) }
-        fn floor(self) -> Self { F32x16(_mm512_roundscale_ps::<DOWN>(self.0)) }
-        fn ceil(self) -> Self { F32x16(_mm512_roundscale_ps::<UP>(self.0)) }
-        fn trunc(self) -> Self { F32x16(_mm512_roundscale_ps::<TO_ZERO>(self.0)) }
-        fn abs(self) -> Self { F32x16(_mm512_abs_ps(self.0)) }
-        fn min(self, other: Self) -> Self { F32x16(_mm512_min_ps(self.0, other.0)) }
-        fn max(self, other: Self) -> Self { F32x16(_mm512_max_ps(self.0, other.0)) }
-        fn lt(self, other: Self) -> __mmask16 { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0) }
-        fn le(self, other: Self) -> __mmask16 { _mm512_cmp_ps_mask::<_CMP_LE_OQ>(self.0, other.0) }
-        fn eq(self, other: Self) -> __mmask16 { _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(self.0, other.0) }
-        fn are_numbers(self, other: Self) -> __mmask16 {
-            _mm512_cmp_ps_mask::<_CMP_ORD_Q>(self.0, other.0)
-        }
-        fn select(mask: __mmask16, yes: Self, no: Self) -> Self { F32x16(_mm512_mask_blend_ps(mask, no.0, yes.0)) }
-        fn exp2_int(n: Self) -> Self { F32x16(_mm512_scalef_ps(_mm512_set1_ps(1.0), n.0)) }
-        fn binade(self) -> (Self, Self) {
-            let m = _mm512_getmant_ps::<_MM_MANT_NORM_1_2, _MM_MANT_SIGN_SRC>(self.0);
-            (F32x16(_mm512_getexp_ps(self.0)), F32x16(m))
-        }
-        fn split_exponent(self) -> (Self, Self) {
-            let m = _mm512_getmant_ps::<_MM_MANT_NORM_P75_1P5, _MM_MANT_SIGN_SRC>(self.0);
-            // The exponent is that of a significand from 1 to 2; a significand below 1 was halved.
-            let one = _mm512_set1_ps(1.0);
-            let e = _mm512_getexp_ps(self.0);
-            let halved = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(m, one);
-            (F32x16(_mm512_mask_add_ps(e, halved, e, one)), F32x16(m))
-        }
-        fn ldexp(self, n: Self) -> Self { F32x16(_mm512_scalef_ps(self.0, n.0)) }
-        fn scale(self, n: Self) -> Self { F32x16(_mm512_scalef_ps(self.0, n.0)) }
     }
 }
 
@@ -138,9 +116,6 @@ operators!(U32x16: Add add _mm512_add_epi32, Sub sub _mm512_sub_epi32,
     BitAnd bitand _mm512_and_si512, BitOr bitor _mm512_or_si512, BitXor bitxor _mm512_xor_si512);
 
 unary_operators!(U32x16: Not not |own| _mm512_xor_si512(own, _mm512_set1_epi32(-1)));
-
-shifts!(U32x16: Shl shl |own, count| _mm512_sll_epi32(own, _mm_cvtsi64_si128(count as i64)),
-    Shr shr |own, count| _mm512_srl_epi32(own, _mm_cvtsi64_si128(count as i64)));
 
 impl Bits for U32x16 {
     type Mask = __mmask16;
@@ -159,23 +134,42 @@ pub(crate) struct F64x8(pub(crate) __m512d);
 
 operators!(F64x8: Add add _mm512_add_pd, Sub sub _mm512_sub_pd, Mul mul _mm512_mul_pd, Div div _mm512_div_pd);
 
-unary_operators!(F64x8: Neg neg |own| _mm512_xor_pd(own, _mm512_set1_pd(-0.0)));
-
-impl Lane for F64x8 {
+impl Arithmetic for F64x8 {
     type Elem = f64;
     type Mask = __mmask8;
+
+    instructions! {
+        fn splat(x: f64) -> Self { F64x8(_mm512_set1_pd(x)) }
+        fn mul_add(self, a: Self, b: Self) -> Self { F64x8(_mm512_fmadd_pd(self.0, a.0, b.0)) }
+        fn abs(self) -> Self { F64x8(_mm512_abs_pd(self.0)) }
+        fn min(self, other: Self) -> Self { F64x8(_mm512_min_pd(self.0, other.0)) }
+        fn max(self, other: Self) -> Self { F64x8(_mm512_max_pd(self.0, other.0)) }
+        fn lt(self, other: Self) -> __mmask8 { _mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0) }
+        fn le(self, other: Self) -> __mmask8 { _mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, other.0) }
+        fn eq(self, other: Self) -> __mmask8 { _mm512_cmp_pd_mask::<_CMP_EQ_OQ>(self.0, other.0) }
+        fn are_numbers(self, other: Self) -> __mmask8 {
+            _mm512_cmp_pd_mask::<_CMP_ORD_Q>(self.0, other.0)
+        }
+        fn select(mask: __mmask8, yes: Self, no: Self) -> Self { F64x8(_mm512_mask_blend_pd(mask, no.0, yes.0)) }
+    }
+}
+
+impl AsBits for F64x8 {
     type Bits = U64x8;
+
+    instructions! {
+        fn to_bits(self) -> U64x8 { U64x8(_mm512_castpd_si512(self.0)) }
+        fn from_bits(bits: U64x8) -> Self { F64x8(_mm512_castsi512_pd(bits.0)) }
+    }
+}
+
+impl Register for F64x8 {
     type Wide = Self;
     const LEN: usize = 8;
 
     #[inline(always)]
     fn widen(self) -> Self {
         self
-    }
-
-    #[inline(always)]
-    fn narrow(x: Self) -> Self {
-        x
     }
 
     instructions! {
@@ -207,44 +201,6 @@ impl Lane for F64x8 {
             *to.first_chunk_mut().expect("room for 8 elements") = transmute::<__m512d, [f64; 8]>(self.0);
         }
         fn element(self, index: usize) -> f64 { transmute::<__m512d, [f64; 8]>(self.0)[index] }
-        fn splat(x: f64) -> Self { F64x8(_mm512_set1_pd(x)) }
-        fn to_bits(self) -> U64x8 { U64x8(_mm512_castpd_si512(self.0)) }
-        fn from_bits(bits: U64x8) -> Self { F64x8(_mm512_castsi512_pd(bits.0)) }
-        fn lookup(table: &[f64; 16], index: U64x8) -> Self {
-            let [low, high] = transmute::<[f64; 16], [__m512d; 2]>(*table);
-            F64x8(_mm512_permutex2var_pd(low, index.0, high))
-        }
-        fn mul_add(self, a: Self, b: Self) -> Self { F64x8(_mm512_fmadd_pd(self.0, a.0, b.0)) }
-        fn sqrt(self) -> Self { F64x8(_mm512_sqrt_pd(self.0)) }
-        fn round_ties_even(self) -> Self { F64x8(_mm512_roundscale_pd::<NEAREST>(self.0)) }
-        fn floor(self) -> Self { F64x8(_mm512_roundscale_pd::<DOWN>(self.0)) }
-        fn ceil(self) -> Self { F64x8(_mm512_roundscale_pd::<UP>(self.0)) }
-        fn trunc(self) -> Self { F64x8(_mm512_roundscale_pd::<TO_ZERO>(self.0)) }
-        fn abs(self) -> Self { F64x8(_mm512_abs_pd(self.0)) }
-        fn min(self, other: Self) -> Self { F64x8(_mm512_min_pd(self.0, other.0)) }
-        fn max(self, other: Self) -> Self { F64x8(_mm512_max_pd(self.0, other.0)) }
-        fn lt(self, other: Self) -> __mmask8 { _mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0) }
-        fn le(self, other: Self) -> __mmask8 { _mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, other.0) }
-        fn eq(self, other: Self) -> __mmask8 { _mm512_cmp_pd_mask::<_CMP_EQ_OQ>(self.0, other.0) }
-        fn are_numbers(self, other: Self) -> __mmask8 {
-            _mm512_cmp_pd_mask::<_CMP_ORD_Q>(self.0, other.0)
-        }
-        fn select(mask: __mmask8, yes: Self, no: Self) -> Self { F64x8(_mm512_mask_blend_pd(mask, no.0, yes.0)) }
-        fn exp2_int(n: Self) -> Self { F64x8(_mm512_scalef_pd(_mm512_set1_pd(1.0), n.0)) }
-        fn binade(self) -> (Self, Self) {
-            let m = _mm512_getmant_pd::<_MM_MANT_NORM_1_2, _MM_MANT_SIGN_SRC>(self.0);
-            (F64x8(_mm512_getexp_pd(self.0)), F64x8(m))
-        }
-        fn split_exponent(self) -> (Self, Self) {
-            let m = _mm512_getmant_pd::<_MM_MANT_NORM_P75_1P5, _MM_MANT_SIGN_SRC>(self.0);
-            // The exponent is that of a significand from 1 to 2; a significand below 1 was halved.
-            let one = _mm512_set1_pd(1.0);
-            let e = _mm512_getexp_pd(self.0);
-            let halved = _mm512_cmp_pd_mask::<_CMP_LT_OQ>(m, one);
-            (F64x8(_mm512_mask_add_pd(e, halved, e, one)), F64x8(m))
-        }
-        fn ldexp(self, n: Self) -> Self { F64x8(_mm512_scalef_pd(self.0, n.0)) }
-        fn scale(self, n: Self) -> Self { F64x8(_mm512_scalef_pd(self.0, n.0)) }
     }
 }
 
@@ -256,9 +212,6 @@ operators!(U64x8: Add add _mm512_add_epi64, Sub sub _mm512_sub_epi64,
     BitAnd bitand _mm512_and_si512, BitOr bitor _mm512_or_si512, BitXor bitxor _mm512_xor_si512);
 
 unary_operators!(U64x8: Not not |own| _mm512_xor_si512(own, _mm512_set1_epi32(-1)));
-
-shifts!(U64x8: Shl shl |own, count| _mm512_sll_epi64(own, _mm_cvtsi64_si128(count as i64)),
-    Shr shr |own, count| _mm512_srl_epi64(own, _mm_cvtsi64_si128(count as i64)));
 
 impl Bits for U64x8 {
     type Mask = __mmask8;

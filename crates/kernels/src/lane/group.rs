@@ -1,204 +1,111 @@
-//! Owns the lanes of several registers: `f64` lanes with as many elements as an `f32` register, and lanes
-//! that interleave the instructions of a long body.
+//! Owns two registers as one: `f64` registers with as many elements as one of `f32`.
 
-use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Not, Sub};
 
-use super::{AnyMask, Bits, Lane};
+use super::{AnyMask, Arithmetic, Register};
 
-/// An operator that a group applies to each register.
-macro_rules! operator {
-    ($group:ident [$($i:tt)+] $trait:ident $method:ident) => {
-        impl<T: $trait<Output = T>> $trait for $group<T> {
-            type Output = Self;
+/// Two registers or masks, in the order of their elements.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Pair<T>(pub(crate) T, pub(crate) T);
 
-            #[inline(always)]
-            fn $method(self) -> Self {
-                $group($(self.$i.$method()),+)
-            }
-        }
-    };
-    ($group:ident [$($i:tt)+] $trait:ident $method:ident $other:ident) => {
-        impl<T: $trait<Output = T>> $trait for $group<T> {
+/// Operators that are those of both.
+macro_rules! operators {
+    ($($trait:ident $method:ident),+) => {$(
+        impl<T: $trait<Output = T>> $trait for Pair<T> {
             type Output = Self;
 
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
-                $group($(self.$i.$method(other.$i)),+)
+                Pair(self.0.$method(other.0), self.1.$method(other.1))
             }
         }
-    };
-    ($group:ident [$($i:tt)+] $trait:ident $method:ident by $count:ident) => {
-        impl<T: $trait<$count, Output = T>> $trait<$count> for $group<T> {
-            type Output = Self;
-
-            #[inline(always)]
-            fn $method(self, count: $count) -> Self {
-                $group($(self.$i.$method(count)),+)
-            }
-        }
-    };
+    )+};
 }
 
-/// A method that a group calls on each register.
-macro_rules! method {
-    ($group:ident [$($i:tt)+] $method:ident -> $result:ty) => {
+operators!(Add add, Sub sub, Mul mul, Div div, BitAnd bitand, BitOr bitor, BitXor bitxor);
+
+impl<T: Not<Output = T>> Not for Pair<T> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn not(self) -> Self {
+        Pair(!self.0, !self.1)
+    }
+}
+
+impl<T: AnyMask> AnyMask for Pair<T> {
+    #[inline(always)]
+    fn any(self) -> bool {
+        // One register after the other: LLVM turns two comparisons joined by `|` into one of a minimum, which
+        // is wrong for signalling NaN.
+        self.0.any() || self.1.any()
+    }
+}
+
+/// Methods that are those of both.
+macro_rules! methods {
+    ($($method:ident($($other:ident),*) -> $result:ty;)+) => {$(
         #[inline(always)]
-        fn $method(self) -> $result {
-            $group($(self.$i.$method()),+)
+        fn $method(self, $($other: Self),*) -> $result {
+            Pair(self.0.$method($($other.0),*), self.1.$method($($other.1),*))
         }
-    };
-    ($group:ident [$($i:tt)+] $method:ident $other:ident -> $result:ty) => {
-        #[inline(always)]
-        fn $method(self, $other: Self) -> $result {
-            $group($(self.$i.$method($other.$i)),+)
-        }
-    };
+    )+};
 }
 
-/// A lane of several registers. Every method is unrolled: closures or nested groups would multiply what has
-/// to be inlined.
-macro_rules! group {
-    ($(#[$doc:meta])* $group:ident $count:literal: $($T:ident $i:tt),+) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy)]
-        #[repr(C)]
-        pub(crate) struct $group<T>($(pub(crate) $T),+);
+impl<T: Arithmetic<Mask: AnyMask>> Arithmetic for Pair<T> {
+    type Elem = T::Elem;
+    type Mask = Pair<T::Mask>;
 
-        operator!($group [$($i)+] Neg neg);
-        operator!($group [$($i)+] Not not);
-        operator!($group [$($i)+] Add add other);
-        operator!($group [$($i)+] Sub sub other);
-        operator!($group [$($i)+] Mul mul other);
-        operator!($group [$($i)+] Div div other);
-        operator!($group [$($i)+] BitAnd bitand other);
-        operator!($group [$($i)+] BitOr bitor other);
-        operator!($group [$($i)+] BitXor bitxor other);
-        operator!($group [$($i)+] Shl shl by usize);
-        operator!($group [$($i)+] Shr shr by usize);
+    #[inline(always)]
+    fn splat(x: T::Elem) -> Self {
+        Pair(T::splat(x), T::splat(x))
+    }
 
-        impl<T: AnyMask> AnyMask for $group<T> {
-            #[inline(always)]
-            fn any(self) -> bool {
-                // One register after the other: LLVM turns two comparisons joined by `|` into one of a
-                // minimum, which is wrong for signalling NaN.
-                $(self.$i.any())||+
-            }
-        }
+    methods! {
+        mul_add(a, b) -> Self;
+        abs() -> Self;
+        min(other) -> Self;
+        max(other) -> Self;
+        lt(other) -> Self::Mask;
+        le(other) -> Self::Mask;
+        eq(other) -> Self::Mask;
+        are_numbers(other) -> Self::Mask;
+    }
 
-        impl<T: Bits<Mask: AnyMask>> Bits for $group<T> {
-            type Mask = $group<T::Mask>;
-
-            #[inline(always)]
-            fn splat(x: u64) -> Self {
-                let all = [T::splat(x); $count];
-                $group($(all[$i]),+)
-            }
-
-            method!($group [$($i)+] eq other -> Self::Mask);
-            method!($group [$($i)+] signed_lt other -> Self::Mask);
-
-            #[inline(always)]
-            fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
-                $group($(T::select(mask.$i, yes.$i, no.$i)),+)
-            }
-        }
-
-        impl<T: Lane<Mask: AnyMask, Wide: Lane<Mask: AnyMask>>> Lane for $group<T> {
-            type Elem = T::Elem;
-            type Mask = $group<T::Mask>;
-            type Bits = $group<T::Bits>;
-            type Wide = $group<T::Wide>;
-            const LEN: usize = $count * T::LEN;
-
-            #[inline(always)]
-            fn from_fn(mut element: impl FnMut(usize) -> T::Elem) -> Self {
-                $group($(T::from_fn(|i| element($i * T::LEN + i))),+)
-            }
-
-            #[inline(always)]
-            fn load(from: &[T::Elem]) -> Self {
-                $group($(T::load(&from[$i * T::LEN..])),+)
-            }
-
-            #[inline(always)]
-            fn store(self, to: &mut [T::Elem]) {
-                $(self.$i.store(&mut to[$i * T::LEN..]);)+
-            }
-
-            #[inline(always)]
-            fn element(self, index: usize) -> T::Elem {
-                [$(self.$i),+][index / T::LEN].element(index % T::LEN)
-            }
-
-            #[inline(always)]
-            fn splat(x: T::Elem) -> Self {
-                let all = [T::splat(x); $count];
-                $group($(all[$i]),+)
-            }
-
-            #[inline(always)]
-            fn narrow(x: Self::Wide) -> Self {
-                $group($(T::narrow(x.$i)),+)
-            }
-
-            #[inline(always)]
-            fn from_bits(bits: Self::Bits) -> Self {
-                $group($(T::from_bits(bits.$i)),+)
-            }
-
-            #[inline(always)]
-            fn lookup(table: &[T::Elem; 16], index: Self::Bits) -> Self {
-                $group($(T::lookup(table, index.$i)),+)
-            }
-
-            #[inline(always)]
-            fn mul_add(self, a: Self, b: Self) -> Self {
-                $group($(self.$i.mul_add(a.$i, b.$i)),+)
-            }
-
-            method!($group [$($i)+] sqrt -> Self);
-            method!($group [$($i)+] round_ties_even -> Self);
-            method!($group [$($i)+] floor -> Self);
-            method!($group [$($i)+] ceil -> Self);
-            method!($group [$($i)+] trunc -> Self);
-            method!($group [$($i)+] abs -> Self);
-            method!($group [$($i)+] widen -> Self::Wide);
-            method!($group [$($i)+] to_bits -> Self::Bits);
-            method!($group [$($i)+] min other -> Self);
-            method!($group [$($i)+] max other -> Self);
-            method!($group [$($i)+] scale n -> Self);
-            method!($group [$($i)+] ldexp n -> Self);
-            method!($group [$($i)+] lt other -> Self::Mask);
-            method!($group [$($i)+] le other -> Self::Mask);
-            method!($group [$($i)+] eq other -> Self::Mask);
-            method!($group [$($i)+] are_numbers other -> Self::Mask);
-
-            #[inline(always)]
-            fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
-                $group($(T::select(mask.$i, yes.$i, no.$i)),+)
-            }
-
-            #[inline(always)]
-            fn exp2_int(n: Self) -> Self {
-                $group($(T::exp2_int(n.$i)),+)
-            }
-
-            #[inline(always)]
-            fn binade(self) -> (Self, Self) {
-                let parts = ($(self.$i.binade(),)+);
-                ($group($(parts.$i.0),+), $group($(parts.$i.1),+))
-            }
-
-            #[inline(always)]
-            fn split_exponent(self) -> (Self, Self) {
-                let parts = ($(self.$i.split_exponent(),)+);
-                ($group($(parts.$i.0),+), $group($(parts.$i.1),+))
-            }
-        }
-    };
+    #[inline(always)]
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
+        Pair(T::select(mask.0, yes.0, no.0), T::select(mask.1, yes.1, no.1))
+    }
 }
 
-group! {
-    /// Two registers, masks or registers of bits, in the order of their elements.
-    Pair 2: T 0, T 1
+impl<T: Register<Elem = f64, Mask: AnyMask>> Register for Pair<T> {
+    type Wide = Self;
+    const LEN: usize = 2 * T::LEN;
+
+    #[inline(always)]
+    fn from_fn(mut element: impl FnMut(usize) -> f64) -> Self {
+        Pair(T::from_fn(&mut element), T::from_fn(|i| element(T::LEN + i)))
+    }
+
+    #[inline(always)]
+    fn load(from: &[f64]) -> Self {
+        Pair(T::load(from), T::load(&from[T::LEN..]))
+    }
+
+    #[inline(always)]
+    fn store(self, to: &mut [f64]) {
+        self.0.store(to);
+        self.1.store(&mut to[T::LEN..]);
+    }
+
+    #[inline(always)]
+    fn element(self, index: usize) -> f64 {
+        [self.0, self.1][index / T::LEN].element(index % T::LEN)
+    }
+
+    #[inline(always)]
+    fn widen(self) -> Self {
+        self
+    }
 }

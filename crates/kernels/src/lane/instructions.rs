@@ -43,19 +43,3 @@ macro_rules! unary_operators {
         }
     )+};
 }
-
-/// Shifts of all elements of a register by one count: `Trait method |register, count| instructions`.
-macro_rules! shifts {
-    ($type:ident: $($trait:ident $method:ident |$own:ident, $count:ident| $value:expr),+) => {$(
-        impl $trait<usize> for $type {
-            type Output = Self;
-
-            instructions! {
-                fn $method(self, $count: usize) -> Self {
-                    let $own = self.0;
-                    Self($value)
-                }
-            }
-        }
-    )+};
-}

@@ -1,12 +1,15 @@
-//! Owns the lane: the few operations on "one register of floats" that the mathematical functions are written
-//! in. The one-element lane is `f32` and `f64` themselves (`scalar`); there is one module for the registers
-//! of each instruction set, lanes of several registers (`group`), and the lane that computes nothing but
-//! writes down what it is asked (`record`).
+//! Owns the few operations that everything on floats is written in ([`Arithmetic`]), and who has them: lanes,
+//! over which mathematical functions are written, and registers, over which reductions and products are.
 //!
-//! Every operation here is exact or correctly rounded, so a function written in them gives the same bits on
-//! every lane, and a new lane is a matter of speed alone. The only horizontal operations are transposed
-//! loads. There are no reciprocal estimates, because those differ between instruction sets. Look-up tables
-//! have 16 numbers, which AVX-512 permutes in registers.
+//! A lane is one number, `f32` or `f64` (`scalar`), or one that computes nothing but writes down what it is
+//! asked (`record`): what is recorded is printed for registers of every length. Reductions and products move
+//! elements in registers in ways of their own, and small ones are done before code would be printed, so they
+//! have registers that the compiler knows: a module for those of each instruction set, and two as one
+//! (`group`).
+//!
+//! Every operation here is exact or correctly rounded, so what is written in them gives the same bits
+//! everywhere. The only horizontal operations are transposed loads. There are no reciprocal estimates, because
+//! those differ between instruction sets. Look-up tables have 16 numbers, which AVX-512 permutes in registers.
 //!
 //! Deliberately unknown here: memory, tiles, tails, and which functions exist.
 
@@ -26,14 +29,14 @@ mod tests;
 
 pub(crate) use group::Pair;
 
-use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
 use half::{bf16, f16};
 
 use crate::halves::{widen_bf16, widen_f16};
 
 /// The number format of one element of a lane.
-pub(crate) trait Element: Copy + PartialOrd + Rem<Output = Self> + 'static {
+pub(crate) trait Element: Copy + PartialOrd + 'static {
     /// Stored bits of the significand: 23 or 52.
     const SIGNIFICAND: usize;
     /// The biased exponent of 1: 127 or 1023.
@@ -51,8 +54,6 @@ pub(crate) trait Element: Copy + PartialOrd + Rem<Output = Self> + 'static {
 
     /// `x` rounded to this format.
     fn from_f64(x: f64) -> Self;
-    /// 10 to an integral power, correctly rounded for the powers that fit.
-    fn power_of_ten(self) -> Self;
 }
 
 /// One bool per element of a lane.
@@ -108,10 +109,10 @@ pub(crate) trait Select<M>: Copy {
     fn select(mask: M, yes: Self, no: Self) -> Self;
 }
 
-impl<V: Lane> Select<V::Mask> for V {
+impl<V: Arithmetic> Select<V::Mask> for V {
     #[inline(always)]
     fn select(mask: V::Mask, yes: V, no: V) -> V {
-        <V as Lane>::select(mask, yes, no)
+        <V as Arithmetic>::select(mask, yes, no)
     }
 }
 
@@ -122,8 +123,7 @@ impl<M: Copy, A: Select<M>, B: Select<M>> Select<M> for (A, B) {
     }
 }
 
-/// Unsigned integers as wide as the elements of a lane. `+` and `-` wrap, `>>` shifts zeros in, and shift
-/// counts are smaller than the width.
+/// Unsigned integers as wide as floats. `+` and `-` wrap.
 pub(crate) trait Bits:
     Copy
     + Add<Output = Self>
@@ -132,8 +132,6 @@ pub(crate) trait Bits:
     + BitOr<Output = Self>
     + BitXor<Output = Self>
     + Not<Output = Self>
-    + Shl<usize, Output = Self>
-    + Shr<usize, Output = Self>
 {
     type Mask: Mask;
 
@@ -146,92 +144,26 @@ pub(crate) trait Bits:
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 }
 
-/// A register of IEEE 754 numbers. The operators round to nearest even, each on its own: nothing is
-/// contracted.
+/// Integers that are shifted, by less than their width: `>>` shifts zeros in.
+pub(crate) trait Shift: Bits + Shl<usize, Output = Self> + Shr<usize, Output = Self> {}
+
+impl<B: Bits + Shl<usize, Output = B> + Shr<usize, Output = B>> Shift for B {}
+
+/// IEEE 754 numbers that are computed with at once: one, those of a register, or that of a code. The operators
+/// round to nearest even, each on its own: nothing is contracted.
 ///
 /// Implementations mark every method `#[inline(always)]`, and so do the functions written over them: a body
 /// compiled on its own would not have the instruction set of its caller.
-pub(crate) trait Lane:
-    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+pub(crate) trait Arithmetic:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
     type Elem: Element;
     type Mask: Mask;
-    type Bits: Bits<Mask = Self::Mask>;
-    /// As many elements in `f64`, for bodies that compute `f32` there and round once; `f64` lanes are their
-    /// own.
-    type Wide: Lane<Elem = f64, Wide = Self::Wide>;
-    /// The number of elements.
-    const LEN: usize;
 
-    /// The lane whose element `i` is `element(i)`.
-    fn from_fn(element: impl FnMut(usize) -> Self::Elem) -> Self;
-    /// The first `LEN` elements.
-    ///
-    /// # Panics
-    /// If there are fewer.
-    fn load(from: &[Self::Elem]) -> Self;
-    /// The first `LEN` elements in `f64`, exactly: shorter than a load followed by [`Lane::widen`].
-    ///
-    /// # Panics
-    /// If there are fewer.
-    #[inline(always)]
-    fn load_wide(from: &[Self::Elem]) -> Self::Wide {
-        Self::load(from).widen()
-    }
-    /// The first `LEN` elements of f16, exactly.
-    ///
-    /// # Panics
-    /// If there are fewer.
-    #[inline(always)]
-    fn load_f16(from: &[f16]) -> Self
-    where
-        Self: Lane<Elem = f32>,
-    {
-        Self::from_fn(|i| widen_f16(from[i]))
-    }
-    /// The first `LEN` elements of bf16, exactly.
-    ///
-    /// # Panics
-    /// If there are fewer.
-    #[inline(always)]
-    fn load_bf16(from: &[bf16]) -> Self
-    where
-        Self: Lane<Elem = f32>,
-    {
-        Self::from_fn(|i| widen_bf16(from[i]))
-    }
-    /// The first four elements of `LEN` rows, transposed: element `i` of lane `j` is element `j` of row `i`.
-    #[inline(always)]
-    fn transposed(row: impl Fn(usize) -> [Self::Elem; 4]) -> [Self; 4] {
-        [0, 1, 2, 3].map(|j| Self::from_fn(|i| row(i)[j]))
-    }
-    /// Writes to the first `LEN` elements.
-    ///
-    /// # Panics
-    /// If there are fewer.
-    fn store(self, to: &mut [Self::Elem]);
-    /// One element. `index < LEN`.
-    fn element(self, index: usize) -> Self::Elem;
     fn splat(x: Self::Elem) -> Self;
-    /// Exact for `f32`.
-    fn widen(self) -> Self::Wide;
-    /// Rounds to nearest even, subnormals and overflow included.
-    fn narrow(x: Self::Wide) -> Self;
-    fn to_bits(self) -> Self::Bits;
-    fn from_bits(bits: Self::Bits) -> Self;
-    /// For every element the number of the table that the lowest four bits of its index select.
-    fn lookup(table: &[Self::Elem; 16], index: Self::Bits) -> Self;
 
     /// `self * a + b`, rounded once.
     fn mul_add(self, a: Self, b: Self) -> Self;
-    /// Correctly rounded; NaN below zero, `-0` for `-0`.
-    fn sqrt(self) -> Self;
-    /// The nearest integer, ties to even; keeps the sign of zero, as do the three others.
-    fn round_ties_even(self) -> Self;
-    fn floor(self) -> Self;
-    fn ceil(self) -> Self;
-    /// Towards zero.
-    fn trunc(self) -> Self;
     /// Clears the sign bit, also of NaN.
     fn abs(self) -> Self;
     /// `if self < other { self } else { other }`, hence `other` when either is NaN and when both are zeros.
@@ -250,30 +182,6 @@ pub(crate) trait Lane:
     #[inline(always)]
     fn num(x: f64) -> Self {
         Self::splat(Self::Elem::from_f64(x))
-    }
-
-    /// Applies a function to each element, where there is no instruction.
-    #[inline(always)]
-    fn map(self, f: impl Fn(Self::Elem) -> Self::Elem) -> Self {
-        Self::from_fn(|i| f(self.element(i)))
-    }
-
-    /// Applies a function to each pair of elements, where there is no instruction.
-    #[inline(always)]
-    fn zip(self, other: Self, f: impl Fn(Self::Elem, Self::Elem) -> Self::Elem) -> Self {
-        Self::from_fn(|i| f(self.element(i), other.element(i)))
-    }
-
-    /// The remainder of truncated division, which is exact.
-    #[inline(always)]
-    fn remainder(self, other: Self) -> Self {
-        self.zip(other, |a, b| a % b)
-    }
-
-    /// 10 to an integral power that is not negative.
-    #[inline(always)]
-    fn power_of_ten(self) -> Self {
-        self.map(Element::power_of_ten)
     }
 
     #[inline(always)]
@@ -296,6 +204,43 @@ pub(crate) trait Lane:
     fn are_numbers(self, other: Self) -> Self::Mask {
         self.eq(self) & other.eq(other)
     }
+}
+
+/// Floats that are integers of the same bits, too.
+pub(crate) trait AsBits: Arithmetic {
+    type Bits: Bits<Mask = Self::Mask>;
+
+    fn to_bits(self) -> Self::Bits;
+    fn from_bits(bits: Self::Bits) -> Self;
+}
+
+/// What mathematical functions are written in.
+pub(crate) trait Lane: AsBits<Bits: Shift> + Neg<Output = Self> {
+    /// The same in `f64`, for bodies that compute `f32` there and round once; `f64` lanes are their own.
+    type Wide: Lane<Elem = f64, Wide = Self::Wide>;
+    /// Whether it is one number, and not one of a code, which has all instructions: truncation and fused
+    /// multiply-add may be function calls then.
+    const IS_ALONE: bool;
+
+    /// Exact for `f32`.
+    fn widen(self) -> Self::Wide;
+    /// Rounds to nearest even, subnormals and overflow included.
+    fn narrow(x: Self::Wide) -> Self;
+    /// For every element the number of the table that the lowest four bits of its index select.
+    fn lookup(table: &[Self::Elem; 16], index: Self::Bits) -> Self;
+
+    /// Correctly rounded; NaN below zero, `-0` for `-0`.
+    fn sqrt(self) -> Self;
+    /// The nearest integer, ties to even; keeps the sign of zero, as do the three others.
+    fn round_ties_even(self) -> Self;
+    fn floor(self) -> Self;
+    fn ceil(self) -> Self;
+    /// Towards zero.
+    fn trunc(self) -> Self;
+    /// The remainder of truncated division, which is exact.
+    fn remainder(self, other: Self) -> Self;
+    /// 10 to an integral power that is not negative, correctly rounded for the powers that fit.
+    fn power_of_ten(self) -> Self;
 
     #[inline(always)]
     fn is_finite(self) -> Self::Mask {
@@ -385,6 +330,67 @@ pub(crate) trait Lane:
         let first = Self::from_bits(half << Self::Elem::SIGNIFICAND);
         self * first * Self::from_bits((sum - half) << Self::Elem::SIGNIFICAND)
     }
+}
+
+/// Elements of floats that memory has side by side: what reductions and products are written in.
+pub(crate) trait Register: Arithmetic {
+    /// As many elements in `f64`; `f64` registers are their own.
+    type Wide: Register<Elem = f64, Wide = Self::Wide>;
+    /// The number of elements.
+    const LEN: usize;
+
+    /// The register whose element `i` is `element(i)`.
+    fn from_fn(element: impl FnMut(usize) -> Self::Elem) -> Self;
+    /// The first `LEN` elements.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    fn load(from: &[Self::Elem]) -> Self;
+    /// The first `LEN` elements in `f64`, exactly: shorter than a load followed by [`Register::widen`].
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[inline(always)]
+    fn load_wide(from: &[Self::Elem]) -> Self::Wide {
+        Self::load(from).widen()
+    }
+    /// The first `LEN` elements of f16, exactly.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[inline(always)]
+    fn load_f16(from: &[f16]) -> Self
+    where
+        Self: Register<Elem = f32>,
+    {
+        Self::from_fn(|i| widen_f16(from[i]))
+    }
+    /// The first `LEN` elements of bf16, exactly.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[inline(always)]
+    fn load_bf16(from: &[bf16]) -> Self
+    where
+        Self: Register<Elem = f32>,
+    {
+        Self::from_fn(|i| widen_bf16(from[i]))
+    }
+    /// The first four elements of `LEN` rows, transposed: element `i` of register `j` is element `j` of row
+    /// `i`.
+    #[inline(always)]
+    fn transposed(row: impl Fn(usize) -> [Self::Elem; 4]) -> [Self; 4] {
+        [0, 1, 2, 3].map(|j| Self::from_fn(|i| row(i)[j]))
+    }
+    /// Writes to the first `LEN` elements.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    fn store(self, to: &mut [Self::Elem]);
+    /// One element. `index < LEN`.
+    fn element(self, index: usize) -> Self::Elem;
+    /// Exact for `f32`.
+    fn widen(self) -> Self::Wide;
 }
 
 /// `(e, m)` with `x = 2^e · m` and `least <= m < 2 · least`, where `least` is from 0.5 to 1.

@@ -2,9 +2,9 @@
 
 use std::arch::aarch64::*;
 use std::mem::transmute;
-use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Not, Sub};
 
-use super::{AnyMask, Bits, Lane, Pair};
+use super::{AnyMask, Arithmetic, AsBits, Bits, Pair, Register};
 
 /// 4 `f32`.
 #[derive(Clone, Copy)]
@@ -12,14 +12,9 @@ pub(crate) struct F32x4(pub(crate) float32x4_t);
 
 operators!(F32x4: Add add vaddq_f32, Sub sub vsubq_f32, Mul mul vmulq_f32, Div div vdivq_f32);
 
-unary_operators!(F32x4: Neg neg |own| vnegq_f32(own));
-
-impl Lane for F32x4 {
+impl Arithmetic for F32x4 {
     type Elem = f32;
     type Mask = Mask32x4;
-    type Bits = U32x4;
-    type Wide = Pair<F64x2>;
-    const LEN: usize = 4;
 
     // The instructions for minimum and maximum differ on NaN and zeros.
     #[inline(always)]
@@ -31,6 +26,30 @@ impl Lane for F32x4 {
     fn max(self, other: Self) -> Self {
         Self::select(other.lt(self), self, other)
     }
+
+    instructions! {
+        fn splat(x: f32) -> Self { F32x4(vdupq_n_f32(x)) }
+        fn mul_add(self, a: Self, b: Self) -> Self { F32x4(vfmaq_f32(b.0, self.0, a.0)) }
+        fn abs(self) -> Self { F32x4(vabsq_f32(self.0)) }
+        fn lt(self, other: Self) -> Mask32x4 { Mask32x4(vcltq_f32(self.0, other.0)) }
+        fn le(self, other: Self) -> Mask32x4 { Mask32x4(vcleq_f32(self.0, other.0)) }
+        fn eq(self, other: Self) -> Mask32x4 { Mask32x4(vceqq_f32(self.0, other.0)) }
+        fn select(mask: Mask32x4, yes: Self, no: Self) -> Self { F32x4(vbslq_f32(mask.0, yes.0, no.0)) }
+    }
+}
+
+impl AsBits for F32x4 {
+    type Bits = U32x4;
+
+    instructions! {
+        fn to_bits(self) -> U32x4 { U32x4(vreinterpretq_u32_f32(self.0)) }
+        fn from_bits(bits: U32x4) -> Self { F32x4(vreinterpretq_f32_u32(bits.0)) }
+    }
+}
+
+impl Register for F32x4 {
+    type Wide = Pair<F64x2>;
+    const LEN: usize = 4;
 
     instructions! {
         fn from_fn(element: impl FnMut(usize) -> f32) -> Self {
@@ -55,29 +74,9 @@ impl Lane for F32x4 {
             *to.first_chunk_mut().expect("room for 4 elements") = transmute::<float32x4_t, [f32; 4]>(self.0);
         }
         fn element(self, index: usize) -> f32 { transmute::<float32x4_t, [f32; 4]>(self.0)[index] }
-        fn splat(x: f32) -> Self { F32x4(vdupq_n_f32(x)) }
         fn widen(self) -> Pair<F64x2> {
             Pair(F64x2(vcvt_f64_f32(vget_low_f32(self.0))), F64x2(vcvt_high_f64_f32(self.0)))
         }
-        fn narrow(x: Pair<F64x2>) -> Self { F32x4(vcvt_high_f32_f64(vcvt_f32_f64(x.0.0), x.1.0)) }
-        fn to_bits(self) -> U32x4 { U32x4(vreinterpretq_u32_f32(self.0)) }
-        fn from_bits(bits: U32x4) -> Self { F32x4(vreinterpretq_f32_u32(bits.0)) }
-        fn lookup(table: &[f32; 16], index: U32x4) -> Self {
-            let [a, b, c, d] = transmute::<uint32x4_t, [u32; 4]>(index.0);
-            let picked = [table[a as usize % 16], table[b as usize % 16], table[c as usize % 16], table[d as usize % 16]];
-            F32x4(transmute::<[f32; 4], float32x4_t>(picked))
-        }
-        fn mul_add(self, a: Self, b: Self) -> Self { F32x4(vfmaq_f32(b.0, self.0, a.0)) }
-        fn sqrt(self) -> Self { F32x4(vsqrtq_f32(self.0)) }
-        fn round_ties_even(self) -> Self { F32x4(vrndnq_f32(self.0)) }
-        fn floor(self) -> Self { F32x4(vrndmq_f32(self.0)) }
-        fn ceil(self) -> Self { F32x4(vrndpq_f32(self.0)) }
-        fn trunc(self) -> Self { F32x4(vrndq_f32(self.0)) }
-        fn abs(self) -> Self { F32x4(vabsq_f32(self.0)) }
-        fn lt(self, other: Self) -> Mask32x4 { Mask32x4(vcltq_f32(self.0, other.0)) }
-        fn le(self, other: Self) -> Mask32x4 { Mask32x4(vcleq_f32(self.0, other.0)) }
-        fn eq(self, other: Self) -> Mask32x4 { Mask32x4(vceqq_f32(self.0, other.0)) }
-        fn select(mask: Mask32x4, yes: Self, no: Self) -> Self { F32x4(vbslq_f32(mask.0, yes.0, no.0)) }
     }
 }
 
@@ -89,9 +88,6 @@ operators!(U32x4: Add add vaddq_u32, Sub sub vsubq_u32,
     BitAnd bitand vandq_u32, BitOr bitor vorrq_u32, BitXor bitxor veorq_u32);
 
 unary_operators!(U32x4: Not not |own| vmvnq_u32(own));
-
-shifts!(U32x4: Shl shl |own, count| vshlq_u32(own, vdupq_n_s32(count as i32)),
-    Shr shr |own, count| vshlq_u32(own, vdupq_n_s32(-(count as i32))));
 
 impl Bits for U32x4 {
     type Mask = Mask32x4;
@@ -126,24 +122,9 @@ pub(crate) struct F64x2(pub(crate) float64x2_t);
 
 operators!(F64x2: Add add vaddq_f64, Sub sub vsubq_f64, Mul mul vmulq_f64, Div div vdivq_f64);
 
-unary_operators!(F64x2: Neg neg |own| vnegq_f64(own));
-
-impl Lane for F64x2 {
+impl Arithmetic for F64x2 {
     type Elem = f64;
     type Mask = Mask64x2;
-    type Bits = U64x2;
-    type Wide = Self;
-    const LEN: usize = 2;
-
-    #[inline(always)]
-    fn widen(self) -> Self {
-        self
-    }
-
-    #[inline(always)]
-    fn narrow(x: Self) -> Self {
-        x
-    }
 
     // The instructions for minimum and maximum differ on NaN and zeros.
     #[inline(always)]
@@ -154,6 +135,35 @@ impl Lane for F64x2 {
     #[inline(always)]
     fn max(self, other: Self) -> Self {
         Self::select(other.lt(self), self, other)
+    }
+
+    instructions! {
+        fn splat(x: f64) -> Self { F64x2(vdupq_n_f64(x)) }
+        fn mul_add(self, a: Self, b: Self) -> Self { F64x2(vfmaq_f64(b.0, self.0, a.0)) }
+        fn abs(self) -> Self { F64x2(vabsq_f64(self.0)) }
+        fn lt(self, other: Self) -> Mask64x2 { Mask64x2(vcltq_f64(self.0, other.0)) }
+        fn le(self, other: Self) -> Mask64x2 { Mask64x2(vcleq_f64(self.0, other.0)) }
+        fn eq(self, other: Self) -> Mask64x2 { Mask64x2(vceqq_f64(self.0, other.0)) }
+        fn select(mask: Mask64x2, yes: Self, no: Self) -> Self { F64x2(vbslq_f64(mask.0, yes.0, no.0)) }
+    }
+}
+
+impl AsBits for F64x2 {
+    type Bits = U64x2;
+
+    instructions! {
+        fn to_bits(self) -> U64x2 { U64x2(vreinterpretq_u64_f64(self.0)) }
+        fn from_bits(bits: U64x2) -> Self { F64x2(vreinterpretq_f64_u64(bits.0)) }
+    }
+}
+
+impl Register for F64x2 {
+    type Wide = Self;
+    const LEN: usize = 2;
+
+    #[inline(always)]
+    fn widen(self) -> Self {
+        self
     }
 
     instructions! {
@@ -177,24 +187,6 @@ impl Lane for F64x2 {
             *to.first_chunk_mut().expect("room for 2 elements") = transmute::<float64x2_t, [f64; 2]>(self.0);
         }
         fn element(self, index: usize) -> f64 { transmute::<float64x2_t, [f64; 2]>(self.0)[index] }
-        fn splat(x: f64) -> Self { F64x2(vdupq_n_f64(x)) }
-        fn to_bits(self) -> U64x2 { U64x2(vreinterpretq_u64_f64(self.0)) }
-        fn from_bits(bits: U64x2) -> Self { F64x2(vreinterpretq_f64_u64(bits.0)) }
-        fn lookup(table: &[f64; 16], index: U64x2) -> Self {
-            let [a, b] = transmute::<uint64x2_t, [u64; 2]>(index.0);
-            F64x2(transmute::<[f64; 2], float64x2_t>([table[a as usize % 16], table[b as usize % 16]]))
-        }
-        fn mul_add(self, a: Self, b: Self) -> Self { F64x2(vfmaq_f64(b.0, self.0, a.0)) }
-        fn sqrt(self) -> Self { F64x2(vsqrtq_f64(self.0)) }
-        fn round_ties_even(self) -> Self { F64x2(vrndnq_f64(self.0)) }
-        fn floor(self) -> Self { F64x2(vrndmq_f64(self.0)) }
-        fn ceil(self) -> Self { F64x2(vrndpq_f64(self.0)) }
-        fn trunc(self) -> Self { F64x2(vrndq_f64(self.0)) }
-        fn abs(self) -> Self { F64x2(vabsq_f64(self.0)) }
-        fn lt(self, other: Self) -> Mask64x2 { Mask64x2(vcltq_f64(self.0, other.0)) }
-        fn le(self, other: Self) -> Mask64x2 { Mask64x2(vcleq_f64(self.0, other.0)) }
-        fn eq(self, other: Self) -> Mask64x2 { Mask64x2(vceqq_f64(self.0, other.0)) }
-        fn select(mask: Mask64x2, yes: Self, no: Self) -> Self { F64x2(vbslq_f64(mask.0, yes.0, no.0)) }
     }
 }
 
@@ -206,9 +198,6 @@ operators!(U64x2: Add add vaddq_u64, Sub sub vsubq_u64,
     BitAnd bitand vandq_u64, BitOr bitor vorrq_u64, BitXor bitxor veorq_u64);
 
 unary_operators!(U64x2: Not not |own| veorq_u64(own, vdupq_n_u64(!0)));
-
-shifts!(U64x2: Shl shl |own, count| vshlq_u64(own, vdupq_n_s64(count as i64)),
-    Shr shr |own, count| vshlq_u64(own, vdupq_n_s64(-(count as i64))));
 
 impl Bits for U64x2 {
     type Mask = Mask64x2;

@@ -10,7 +10,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
 use zerostride_code::{Binary, Builder, Compare, Type, Unary, Value};
 
-use super::{Bits, Element, Lane, Mask, Select};
+use super::{Arithmetic, AsBits, Bits, Element, Lane, Mask, Select};
 
 thread_local! {
     static BUILDER: RefCell<Builder> = RefCell::default();
@@ -63,7 +63,7 @@ fn end_rare() {
 }
 
 /// A float that can be recorded: its types in a code.
-pub(crate) trait Kind: Element {
+pub(crate) trait Kind: Element + Mul<Output = Self> {
     const FLOAT: Type;
     const WORD: Type;
     fn bits(self) -> u64;
@@ -230,125 +230,108 @@ impl<E: Kind> Bits for Word<E> {
 
 /// Methods that are one instruction.
 macro_rules! methods {
-    ($($method:ident $unary:ident),+; $($binary_method:ident $binary:ident),+; $($test:ident $compare:ident),+) => {
+    ($($method:ident $unary:ident),*; $($binary_method:ident $binary:ident),*; $($test:ident $compare:ident),*) => {
         $(fn $method(self) -> Self {
             Symbol::new(unary(Unary::$unary, self.0))
-        })+
+        })*
         $(fn $binary_method(self, other: Self) -> Self {
             Symbol::new(binary(Binary::$binary, self.0, other.0))
-        })+
+        })*
         $(fn $test(self, other: Self) -> Truth {
             Truth(compare(Compare::$compare, self.0, other.0))
-        })+
+        })*
     };
 }
 
-const NO_ELEMENTS: &str = "a recording has no elements";
+impl<E: Kind> Arithmetic for Symbol<E> {
+    type Elem = E;
+    type Mask = Truth;
 
-macro_rules! lane {
-    ($($float:ident)+) => {$(
-        impl Lane for Symbol<$float> {
-            type Elem = $float;
-            type Mask = Truth;
-            type Bits = Word<$float>;
-            type Wide = Symbol<f64>;
-            /// A register, whose bodies are written for more than one element.
-            const LEN: usize = 2;
+    fn splat(x: E) -> Self {
+        Symbol::new(constant(E::FLOAT, x.bits()))
+    }
 
-            fn from_fn(_: impl FnMut(usize) -> $float) -> Self {
-                panic!("{NO_ELEMENTS}")
-            }
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        Symbol::new(mul_add(self.0, a.0, b.0))
+    }
 
-            fn load(_: &[$float]) -> Self {
-                panic!("{NO_ELEMENTS}")
-            }
+    fn select(mask: Truth, yes: Self, no: Self) -> Self {
+        Symbol::new(select(mask.0, yes.0, no.0))
+    }
 
-            fn store(self, _: &mut [$float]) {
-                panic!("{NO_ELEMENTS}")
-            }
-
-            fn element(self, _: usize) -> $float {
-                panic!("{NO_ELEMENTS}")
-            }
-
-            fn splat(x: $float) -> Self {
-                Symbol::new(constant($float::FLOAT, x.bits()))
-            }
-
-            fn widen(self) -> Symbol<f64> {
-                Symbol::new(convert(Type::F64, self.0))
-            }
-
-            fn narrow(x: Symbol<f64>) -> Self {
-                Symbol::new(convert($float::FLOAT, x.0))
-            }
-
-            fn to_bits(self) -> Word<$float> {
-                Word::new(bits($float::WORD, self.0))
-            }
-
-            fn from_bits(word: Word<$float>) -> Self {
-                Symbol::new(bits($float::FLOAT, word.0))
-            }
-
-            fn lookup(table: &[$float; 16], index: Word<$float>) -> Self {
-                Symbol::new(lookup($float::FLOAT, table.map($float::bits), index.0))
-            }
-
-            fn mul_add(self, a: Self, b: Self) -> Self {
-                Symbol::new(mul_add(self.0, a.0, b.0))
-            }
-
-            fn select(mask: Truth, yes: Self, no: Self) -> Self {
-                Symbol::new(select(mask.0, yes.0, no.0))
-            }
-
-            methods! {
-                sqrt Sqrt, round_ties_even RoundTiesEven, floor Floor, ceil Ceil, trunc Trunc, abs Abs;
-                min Min, max Max, ldexp Ldexp, scale Scale;
-                lt Lt, le Le, eq Eq
-            }
-
-            fn exp2_int(n: Self) -> Self {
-                Self::num(1.0).scale(n)
-            }
-
-            fn binade(self) -> (Self, Self) {
-                let part = |op| Symbol::new(unary(op, self.0));
-                (part(Unary::Exponent), part(Unary::Significand))
-            }
-
-            fn split_exponent(self) -> (Self, Self) {
-                let (e, m) = self.binade();
-                let is_large = m.ge(Self::num(1.5));
-                (
-                    Select::select(is_large, e + Self::num(1.0), e),
-                    Select::select(is_large, m * Self::num(0.5), m),
-                )
-            }
-
-            fn remainder(self, other: Self) -> Self {
-                long_remainder(self, other)
-            }
-
-            fn power_of_ten(self) -> Self {
-                // More digits than any number has; NaN stays, and has no bits that count.
-                let digits = Self::num(1024.0).min(self);
-                let exponent: Word<$float> = Word::new(convert($float::WORD, digits.0));
-                // As the language's `powi`: by squaring.
-                let (mut power, mut square) = (Self::num(1.0), 10.0);
-                for bit in 0..=10 {
-                    let is_set = !(exponent & Bits::splat(1 << bit)).eq(Bits::splat(0));
-                    power = Select::select(is_set, power * Self::splat(square), power);
-                    square *= square;
-                }
-                power
-            }
-        }
-    )+};
+    methods! {
+        abs Abs;
+        min Min, max Max;
+        lt Lt, le Le, eq Eq
+    }
 }
 
-lane!(f32 f64);
+impl<E: Kind> AsBits for Symbol<E> {
+    type Bits = Word<E>;
+
+    fn to_bits(self) -> Word<E> {
+        Word::new(bits(E::WORD, self.0))
+    }
+
+    fn from_bits(word: Word<E>) -> Self {
+        Symbol::new(bits(E::FLOAT, word.0))
+    }
+}
+
+impl<E: Kind> Lane for Symbol<E> {
+    type Wide = Symbol<f64>;
+    const IS_ALONE: bool = false;
+
+    fn widen(self) -> Symbol<f64> {
+        Symbol::new(convert(Type::F64, self.0))
+    }
+
+    fn narrow(x: Symbol<f64>) -> Self {
+        Symbol::new(convert(E::FLOAT, x.0))
+    }
+
+    fn lookup(table: &[E; 16], index: Word<E>) -> Self {
+        Symbol::new(lookup(E::FLOAT, table.map(E::bits), index.0))
+    }
+
+    methods! {
+        sqrt Sqrt, round_ties_even RoundTiesEven, floor Floor, ceil Ceil, trunc Trunc;
+        ldexp Ldexp, scale Scale;
+    }
+
+    fn exp2_int(n: Self) -> Self {
+        Self::num(1.0).scale(n)
+    }
+
+    fn binade(self) -> (Self, Self) {
+        let part = |op| Symbol::new(unary(op, self.0));
+        (part(Unary::Exponent), part(Unary::Significand))
+    }
+
+    fn split_exponent(self) -> (Self, Self) {
+        let (e, m) = self.binade();
+        let is_large = m.ge(Self::num(1.5));
+        (Select::select(is_large, e + Self::num(1.0), e), Select::select(is_large, m * Self::num(0.5), m))
+    }
+
+    fn remainder(self, other: Self) -> Self {
+        long_remainder(self, other)
+    }
+
+    fn power_of_ten(self) -> Self {
+        // More digits than any number has; NaN stays, and has no bits that count.
+        let digits = Self::num(1024.0).min(self);
+        let exponent: Word<E> = Word::new(convert(E::WORD, digits.0));
+        // As the language's `powi`: by squaring.
+        let (mut power, mut square) = (Self::num(1.0), E::from_f64(10.0));
+        for bit in 0..=10 {
+            let is_set = !(exponent & Bits::splat(1 << bit)).eq(Bits::splat(0));
+            power = Select::select(is_set, power * Self::splat(square), power);
+            square = square * square;
+        }
+        power
+    }
+}
 
 /// The remainder of truncated division, for any quotient: by the divisor times falling powers of two, each
 /// of which leaves a quotient of few bits. Then the product is exact, as is the difference.

@@ -1,8 +1,9 @@
-//! Owns the lane of one element: `f32` and `f64` themselves. It defines what every other lane must compute.
+//! Owns one element as a lane and as a register: `f32` and `f64` themselves. It defines what all others must
+//! compute.
 
 use std::num::Wrapping;
 
-use super::{AnyMask, Bits, Element, Lane};
+use super::{AnyMask, Arithmetic, AsBits, Bits, Element, Lane, Register};
 
 impl AnyMask for bool {
     #[inline(always)]
@@ -26,11 +27,6 @@ macro_rules! one_element {
             #[inline(always)]
             fn from_f64(x: f64) -> Self {
                 x as $float
-            }
-
-            #[inline(always)]
-            fn power_of_ten(self) -> Self {
-                (10 as $float).powi(self as i32)
             }
         }
 
@@ -58,61 +54,13 @@ macro_rules! one_element {
             }
         }
 
-        impl Lane for $float {
+        impl Arithmetic for $float {
             type Elem = $float;
             type Mask = bool;
-            type Bits = Wrapping<$bits>;
-            type Wide = f64;
-            const LEN: usize = 1;
-
-            #[inline(always)]
-            fn from_fn(mut element: impl FnMut(usize) -> $float) -> Self {
-                element(0)
-            }
-
-            #[inline(always)]
-            fn load(from: &[$float]) -> Self {
-                from[0]
-            }
-
-            #[inline(always)]
-            fn store(self, to: &mut [$float]) {
-                to[0] = self;
-            }
-
-            #[inline(always)]
-            fn element(self, _: usize) -> $float {
-                self
-            }
 
             #[inline(always)]
             fn splat(x: $float) -> Self {
                 x
-            }
-
-            #[inline(always)]
-            fn widen(self) -> f64 {
-                self as f64
-            }
-
-            #[inline(always)]
-            fn narrow(x: f64) -> Self {
-                x as $float
-            }
-
-            #[inline(always)]
-            fn to_bits(self) -> Self::Bits {
-                Wrapping($float::to_bits(self))
-            }
-
-            #[inline(always)]
-            fn from_bits(bits: Self::Bits) -> Self {
-                $float::from_bits(bits.0)
-            }
-
-            #[inline(always)]
-            fn lookup(table: &[$float; 16], index: Self::Bits) -> Self {
-                table[index.0 as usize % 16]
             }
 
             #[inline(always)]
@@ -123,31 +71,6 @@ macro_rules! one_element {
                 return libm::Libm::<$float>::fma(self, a, b);
                 #[cfg(not(all(windows, target_env = "gnu")))]
                 $float::mul_add(self, a, b)
-            }
-
-            #[inline(always)]
-            fn sqrt(self) -> Self {
-                $float::sqrt(self)
-            }
-
-            #[inline(always)]
-            fn round_ties_even(self) -> Self {
-                $float::round_ties_even(self)
-            }
-
-            #[inline(always)]
-            fn floor(self) -> Self {
-                $float::floor(self)
-            }
-
-            #[inline(always)]
-            fn ceil(self) -> Self {
-                $float::ceil(self)
-            }
-
-            #[inline(always)]
-            fn trunc(self) -> Self {
-                $float::trunc(self)
             }
 
             #[inline(always)]
@@ -183,6 +106,105 @@ macro_rules! one_element {
             #[inline(always)]
             fn select(mask: bool, yes: Self, no: Self) -> Self {
                 if mask { yes } else { no }
+            }
+        }
+
+        impl AsBits for $float {
+            type Bits = Wrapping<$bits>;
+
+            #[inline(always)]
+            fn to_bits(self) -> Self::Bits {
+                Wrapping($float::to_bits(self))
+            }
+
+            #[inline(always)]
+            fn from_bits(bits: Self::Bits) -> Self {
+                $float::from_bits(bits.0)
+            }
+        }
+
+        impl Lane for $float {
+            type Wide = f64;
+            const IS_ALONE: bool = true;
+
+            #[inline(always)]
+            fn widen(self) -> f64 {
+                self as f64
+            }
+
+            #[inline(always)]
+            fn narrow(x: f64) -> Self {
+                x as $float
+            }
+
+            #[inline(always)]
+            fn lookup(table: &[$float; 16], index: Self::Bits) -> Self {
+                table[index.0 as usize % 16]
+            }
+
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                $float::sqrt(self)
+            }
+
+            #[inline(always)]
+            fn round_ties_even(self) -> Self {
+                $float::round_ties_even(self)
+            }
+
+            #[inline(always)]
+            fn floor(self) -> Self {
+                $float::floor(self)
+            }
+
+            #[inline(always)]
+            fn ceil(self) -> Self {
+                $float::ceil(self)
+            }
+
+            #[inline(always)]
+            fn trunc(self) -> Self {
+                $float::trunc(self)
+            }
+
+            #[inline(always)]
+            fn remainder(self, other: Self) -> Self {
+                self % other
+            }
+
+            #[inline(always)]
+            fn power_of_ten(self) -> Self {
+                (10 as $float).powi(self as i32)
+            }
+        }
+
+        impl Register for $float {
+            type Wide = f64;
+            const LEN: usize = 1;
+
+            #[inline(always)]
+            fn from_fn(mut element: impl FnMut(usize) -> $float) -> Self {
+                element(0)
+            }
+
+            #[inline(always)]
+            fn load(from: &[$float]) -> Self {
+                from[0]
+            }
+
+            #[inline(always)]
+            fn store(self, to: &mut [$float]) {
+                to[0] = self;
+            }
+
+            #[inline(always)]
+            fn element(self, _: usize) -> $float {
+                self
+            }
+
+            #[inline(always)]
+            fn widen(self) -> f64 {
+                self as f64
             }
         }
     };

@@ -2,12 +2,12 @@
 
 use std::marker::PhantomData;
 
-use super::{Element, Lane};
+use super::{Element, Register};
 use crate::isa::{Isa, Task, run_on};
 
 struct Transposes<L>(PhantomData<L>);
 
-impl<L: Lane> Task for Transposes<L> {
+impl<L: Register> Task for Transposes<L> {
     #[inline(always)]
     fn run(self) {
         let row = |i: usize| std::array::from_fn(|j| L::Elem::from_f64((4 * i + j) as f64));

@@ -6,7 +6,7 @@ use super::clamp;
 use super::dw::{Dw, two_prod};
 use super::exp::Exponential;
 use super::horner::Polynomial;
-use crate::lane::Lane;
+use crate::lane::{Arithmetic, Lane};
 
 /// I0(x) as a polynomial in x²/4 for |x| up to 12; all terms are positive, and many are of similar size.
 const I0: Polynomial<12, 11> = Polynomial {
@@ -124,7 +124,7 @@ const TAIL_FROM: f64 = 12.0;
 #[inline(always)]
 pub(crate) fn i0<V: Lane>(x: V) -> V {
     let x = x.widen();
-    V::narrow(modified_bessel(x.abs(), <V::Wide as Lane>::num(1.0), &I0, &I0_TAIL))
+    V::narrow(modified_bessel(x.abs(), <V::Wide as Arithmetic>::num(1.0), &I0, &I0_TAIL))
 }
 
 /// The modified Bessel function I1, the derivative of I0; NaN at both infinities as in PyTorch.
@@ -132,7 +132,7 @@ pub(crate) fn i0<V: Lane>(x: V) -> V {
 pub(crate) fn i1<V: Lane>(x: V) -> V {
     let x = x.widen();
     let size = x.abs();
-    let half = size * <V::Wide as Lane>::num(0.5);
+    let half = size * <V::Wide as Arithmetic>::num(0.5);
     V::narrow(modified_bessel(size, half, &I1, &I1_TAIL).mul_sign(x))
 }
 

@@ -9,7 +9,7 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 use super::dw::{Dw, fast_two_sum, tiny_product, two_sum};
 use super::trig::PI;
 use super::{is_short, poly, short, single};
-use crate::lane::{Lane, rare};
+use crate::lane::{Arithmetic, Lane, rare};
 
 /// The low part of π/2.
 const HALF_PI_LOW: f64 = 6.123233995736766e-17;
@@ -89,7 +89,7 @@ pub(crate) fn asin<V: Lane>(x: V) -> V {
     let x = x.widen();
     let arc = Arc::of(x.abs());
     let large = arc.from((FRAC_PI_2, HALF_PI_LOW), -2.0);
-    V::narrow(Lane::select(arc.halved, large, arc.root + arc.rest).mul_sign(x))
+    V::narrow(Arithmetic::select(arc.halved, large, arc.root + arc.rest).mul_sign(x))
 }
 
 /// acos x, NaN outside [-1, 1].
@@ -102,10 +102,10 @@ pub(crate) fn acos<V: Lane>(x: V) -> V {
     let arc = Arc::of(x.abs());
     let negative = x.is_negative();
     let quarter = (FRAC_PI_2, HALF_PI_LOW);
-    let near = Lane::select(negative, arc.from(quarter, 1.0), arc.from(quarter, -1.0));
-    let two = Lane::num(2.0);
-    let far = Lane::select(negative, arc.from(PI, -2.0), (arc.root + arc.rest) * two);
-    V::narrow(Lane::select(arc.halved, far, near))
+    let near = Arithmetic::select(negative, arc.from(quarter, 1.0), arc.from(quarter, -1.0));
+    let two = Arithmetic::num(2.0);
+    let far = Arithmetic::select(negative, arc.from(PI, -2.0), (arc.root + arc.rest) * two);
+    V::narrow(Arithmetic::select(arc.halved, far, near))
 }
 
 /// The angle in [0, π/2] whose tangent is `n / d`, as a double word; neither is negative, and the larger one
@@ -135,8 +135,8 @@ pub(crate) fn atan<V: Lane>(x: V) -> V {
     }
     let x = x.widen();
     // Beyond 2^100 the angle is π/2 to the last bit.
-    let angle = first_quadrant(x.abs().min(Lane::num(1.2676506002282294e30)), Lane::num(1.0));
-    V::narrow(Lane::select(x.is_nan(), x, angle.hi.mul_sign(x)))
+    let angle = first_quadrant(x.abs().min(Arithmetic::num(1.2676506002282294e30)), Arithmetic::num(1.0));
+    V::narrow(Arithmetic::select(x.is_nan(), x, angle.hi.mul_sign(x)))
 }
 
 /// The angle of the point (x, y), in [-π, π].
@@ -144,7 +144,7 @@ pub(crate) fn atan<V: Lane>(x: V) -> V {
 pub(crate) fn atan2<V: Lane>(y: V, x: V) -> V {
     let (y, x) = (y.widen(), x.widen());
     if is_short::<V>() {
-        return V::narrow(Lane::select(x.is_nan() | y.is_nan(), x + y, short::atan2(y, x)));
+        return V::narrow(Arithmetic::select(x.is_nan() | y.is_nan(), x + y, short::atan2(y, x)));
     }
     V::narrow(angle_of(y, x).hi)
 }

@@ -9,7 +9,7 @@
 
 use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
 use super::{is_short, poly, short_poly};
-use crate::lane::{Bits, Element, Lane, Select, rare};
+use crate::lane::{Arithmetic, Bits, Element, Lane, Select, rare};
 
 /// π/2 as three words.
 const HALF_PI: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591698e-33];
@@ -274,7 +274,7 @@ fn short_tangent<V: Lane>(x: V) -> V {
         let angle = Angle::of(x.widen(), true);
         let (sin, cos) = short_sin_cos(angle.rest.hi);
         let odd = angle.is_odd();
-        V::narrow(Lane::select(odd, -cos, sin) / Lane::select(odd, sin, cos))
+        V::narrow(Arithmetic::select(odd, -cos, sin) / Arithmetic::select(odd, sin, cos))
     })
 }
 
@@ -326,8 +326,12 @@ pub(crate) fn sinc<V: Lane>(x: V) -> V {
     let x = x.widen().abs();
     let quotient = (Angle::of_half_turns(x).sin() * Dw::splat(FRAC_1_PI)).div(x.into());
     // Near 0 the quotient is 0/0; far from it all numbers are integers, and infinity times 0 is NaN.
-    let far = Lane::select(x.lt(Lane::num(4_503_599_627_370_496.0)), quotient.hi, x * Lane::num(0.0));
-    V::narrow(Lane::select(x.lt(Lane::num(f64::EPSILON)), Lane::num(1.0), far))
+    let far = Arithmetic::select(
+        x.lt(Arithmetic::num(4_503_599_627_370_496.0)),
+        quotient.hi,
+        x * Arithmetic::num(0.0),
+    );
+    V::narrow(Arithmetic::select(x.lt(Arithmetic::num(f64::EPSILON)), Arithmetic::num(1.0), far))
 }
 
 /// sin πx and cos πx for `x >= 0` as double words, for the reflection formulas.

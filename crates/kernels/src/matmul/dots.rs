@@ -8,8 +8,8 @@ use bytemuck::cast_slice;
 use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement, FactorLines, SumFloat};
 use super::matrix::parts;
 use super::scratch::ProductScratch;
-use crate::isa::{LaneTask, RegisterFloat};
-use crate::lane::{Element, Lane};
+use crate::isa::{RegisterFloat, RegisterTask};
+use crate::lane::{Element, Register};
 
 /// The most elements of a register.
 const MAX_LANES: usize = 16;
@@ -91,9 +91,9 @@ struct Dot<'a, S> {
     adds: bool,
 }
 
-impl<S: Accumulator> LaneTask<S::SumFloat> for Dot<'_, S> {
+impl<S: Accumulator> RegisterTask<S::SumFloat> for Dot<'_, S> {
     #[inline(always)]
-    fn run<L: Lane<Elem = S::SumFloat>>(self) {
+    fn run<L: Register<Elem = S::SumFloat>>(self) {
         let Dot { mut a, mut b, out, mut adds } = self;
         let mut add = |sum: S| {
             *out = if adds { *out + sum } else { sum };
@@ -118,7 +118,7 @@ impl<S: Accumulator> LaneTask<S::SumFloat> for Dot<'_, S> {
 /// Passes the products of the blocks of two vectors to `add`. There are at most as many blocks as `N`
 /// registers have elements.
 #[inline(always)]
-fn multiply_blocks<L: Lane<Elem = S::SumFloat>, S: Accumulator, const N: usize>(
+fn multiply_blocks<L: Register<Elem = S::SumFloat>, S: Accumulator, const N: usize>(
     a: &[S],
     b: &[S],
     add: &mut impl FnMut(S),
@@ -150,9 +150,9 @@ struct Products<'a, S> {
     out: &'a mut [S],
 }
 
-impl<S: Accumulator> LaneTask<S::SumFloat> for Products<'_, S> {
+impl<S: Accumulator> RegisterTask<S::SumFloat> for Products<'_, S> {
     #[inline(always)]
-    fn run<L: Lane<Elem = S::SumFloat>>(self) {
+    fn run<L: Register<Elem = S::SumFloat>>(self) {
         let is_short = self.one.len() * S::PARTS * S::PARTS <= SCALAR_PRODUCTS;
         if !is_short && self.out.len() >= PARTIAL_REGISTERS * L::LEN {
             self.of_registers::<L, PARTIAL_REGISTERS>();
@@ -167,7 +167,7 @@ impl<S: Accumulator> LaneTask<S::SumFloat> for Products<'_, S> {
 impl<S: Accumulator> Products<'_, S> {
     /// As many lines at a time as `N` registers have elements, of at least so many.
     #[inline(always)]
-    fn of_registers<L: Lane<Elem = S::SumFloat>, const N: usize>(self) {
+    fn of_registers<L: Register<Elem = S::SumFloat>, const N: usize>(self) {
         let Products { one, others, apart, out } = self;
         let (one, others): (&[S::SumFloat], &[S::SumFloat]) = (cast_slice(one), cast_slice(others));
         let (count, apart, block) = (out.len(), apart * S::PARTS, BLOCK_DEPTH * S::PARTS);
@@ -252,7 +252,7 @@ fn starts(first: usize, apart: usize, count: usize) -> [usize; MAX_LANES] {
 impl<E: Element> Strips<'_, E> {
     /// Whether every strip of `N` registers has `len` reals, and at least four reals come before its end.
     #[inline(always)]
-    fn have<L: Lane<Elem = E>, const N: usize>(&self, len: usize) -> bool {
+    fn have<L: Register<Elem = E>, const N: usize>(&self, len: usize) -> bool {
         let beyond = self.apart.checked_mul(N - 1).and_then(|apart| apart.checked_add(len));
         let (Some(beyond), true) = (beyond, len <= self.reals.len()) else {
             return false;
@@ -270,7 +270,7 @@ impl<E: Element> Strips<'_, E> {
     /// # Safety
     /// Four reals follow `at` in every strip of the register, within `reals`.
     #[inline(always)]
-    unsafe fn four<L: Lane<Elem = E>, const ONE: bool>(&self, register: usize, at: usize) -> [L; 4] {
+    unsafe fn four<L: Register<Elem = E>, const ONE: bool>(&self, register: usize, at: usize) -> [L; 4] {
         let four = |lane: usize| {
             let first = self.reals.as_ptr().wrapping_add(self.starts[lane]);
             // SAFETY: the caller promises that the four are in `reals`, and an array has the alignment of its
@@ -284,7 +284,7 @@ impl<E: Element> Strips<'_, E> {
 /// The partial sums of `N` registers over `len` reals of their strips. With `ONE`, all of a register read one
 /// strip of the left factor.
 #[inline(always)]
-fn multiply<L: Lane<Elem = S::SumFloat>, S: Accumulator, const N: usize, const ONE: bool>(
+fn multiply<L: Register<Elem = S::SumFloat>, S: Accumulator, const N: usize, const ONE: bool>(
     a: Strips<'_, S::SumFloat>,
     b: Strips<'_, S::SumFloat>,
     len: usize,
@@ -313,7 +313,7 @@ fn multiply<L: Lane<Elem = S::SumFloat>, S: Accumulator, const N: usize, const O
 
 /// Adds the products of four reals of both factors to partial sums, except those of the first `skipped`.
 #[inline(always)]
-fn extend<L: Lane, S: Accumulator>(chains: &mut Partials<L>, a: [L; 4], b: [L; 4], skipped: usize) {
+fn extend<L: Register, S: Accumulator>(chains: &mut Partials<L>, a: [L; 4], b: [L; 4], skipped: usize) {
     for first in (0..4).step_by(S::PARTS) {
         if first >= skipped {
             for left in 0..S::PARTS {
@@ -328,7 +328,7 @@ fn extend<L: Lane, S: Accumulator>(chains: &mut Partials<L>, a: [L; 4], b: [L; 4
 
 /// Writes partial sums to `out`, or adds them to it.
 #[inline(always)]
-fn end<L: Lane<Elem = S::SumFloat>, S: Accumulator>(chains: &Partials<L>, out: &mut [S], adds: bool) {
+fn end<L: Register<Elem = S::SumFloat>, S: Accumulator>(chains: &Partials<L>, out: &mut [S], adds: bool) {
     let width = L::LEN * S::PARTS;
     let mut sums = [S::SumFloat::from_f64(0.0); 4 * MAX_LANES];
     for left in 0..S::PARTS {

@@ -15,7 +15,7 @@ use zerostride_ops::{bf16, f16};
 
 use super::matrix::parts;
 use crate::isa::RegisterFloat;
-use crate::lane::Lane;
+use crate::lane::Arithmetic;
 use crate::pack::pack_dense;
 
 /// Products in one partial sum.
@@ -62,7 +62,7 @@ macro_rules! floats {
 
             #[inline(always)]
             fn extend(chain: $real, a: $real, b: $real) -> $real {
-                Lane::mul_add(a, b, chain)
+                Arithmetic::mul_add(a, b, chain)
             }
 
             #[inline(always)]
@@ -86,10 +86,10 @@ macro_rules! floats {
             #[inline(always)]
             fn extend(chain: [$real; 4], a: $complex, b: $complex) -> [$real; 4] {
                 [
-                    Lane::mul_add(a.re, b.re, chain[0]),
-                    Lane::mul_add(a.re, b.im, chain[1]),
-                    Lane::mul_add(a.im, b.re, chain[2]),
-                    Lane::mul_add(a.im, b.im, chain[3]),
+                    Arithmetic::mul_add(a.re, b.re, chain[0]),
+                    Arithmetic::mul_add(a.re, b.im, chain[1]),
+                    Arithmetic::mul_add(a.im, b.re, chain[2]),
+                    Arithmetic::mul_add(a.im, b.im, chain[3]),
                 ]
             }
 

@@ -10,8 +10,8 @@ use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement, FactorLines, SumFlo
 use super::matrix::{BLOCK_ROW_BYTES, BLOCK_ROWS, Matrix, ProductSizes, parts};
 use super::scratch::ProductScratch;
 use super::tile::{TILE_ROWS, TILE_SUMS, TileColumns, TileRows, most_rows, multiply, registers};
-use crate::isa::{LaneTask, RegisterFloat, prefetch};
-use crate::lane::{Element, Lane};
+use crate::isa::{RegisterFloat, RegisterTask, prefetch};
+use crate::lane::{Element, Register};
 
 /// Elements of a block up to which a contiguous one is read in place.
 const IN_PLACE_ELEMENTS: usize = 4096;
@@ -61,9 +61,9 @@ struct BlockedProduct<'a, F: FactorElement> {
     scratch: &'a mut ProductScratch,
 }
 
-impl<F: FactorElement> LaneTask<SumFloat<F>> for BlockedProduct<'_, F> {
+impl<F: FactorElement> RegisterTask<SumFloat<F>> for BlockedProduct<'_, F> {
     #[inline(always)]
-    fn run<L: Lane<Elem = SumFloat<F>>>(self) {
+    fn run<L: Register<Elem = SumFloat<F>>>(self) {
         let BlockedProduct { a, b, depth: all, out, scratch } = self;
         let between = scratch.between;
         let parts_of = F::Sum::PARTS;
@@ -148,9 +148,9 @@ struct RowProduct<'a, F: FactorElement> {
 /// Reals whose sums stay in L1.
 const L1_REALS: usize = 1024;
 
-impl<F: FactorElement> LaneTask<SumFloat<F>> for RowProduct<'_, F> {
+impl<F: FactorElement> RegisterTask<SumFloat<F>> for RowProduct<'_, F> {
     #[inline(always)]
-    fn run<L: Lane<Elem = SumFloat<F>>>(self) {
+    fn run<L: Register<Elem = SumFloat<F>>>(self) {
         let RowProduct { a, b, depth: all, out, scratch } = self;
         let between = scratch.between;
         let parts_of = F::Sum::PARTS;
@@ -193,7 +193,7 @@ impl<F: FactorElement> LaneTask<SumFloat<F>> for RowProduct<'_, F> {
 
 /// Adds the products of numbers by rows to sums, one row after the other.
 #[inline(always)]
-fn add_rows<L: Lane, const N: usize>(sums: &mut [L::Elem], left: [L::Elem; N], rows: [&[L::Elem]; N]) {
+fn add_rows<L: Register, const N: usize>(sums: &mut [L::Elem], left: [L::Elem; N], rows: [&[L::Elem]; N]) {
     let left = left.map(L::splat);
     for (index, sums) in sums.chunks_exact_mut(L::LEN).enumerate() {
         let mut sum = L::load(sums);

@@ -8,8 +8,8 @@ use zerostride_ops::{Category, DType};
 
 use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement, SumFloat};
 use super::matrix::{Matrix, ProductSizes};
-use crate::isa::{LaneTask, RegisterFloat};
-use crate::lane::Lane;
+use crate::isa::{RegisterFloat, RegisterTask};
+use crate::lane::Register;
 
 /// Multiplications of a product up to which it is small.
 ///
@@ -109,9 +109,9 @@ struct SmallProducts<'a, T> {
     out: &'a mut [T],
 }
 
-impl<T: Accumulator> LaneTask<T::SumFloat> for SmallProducts<'_, T> {
+impl<T: Accumulator> RegisterTask<T::SumFloat> for SmallProducts<'_, T> {
     #[inline(always)]
-    fn run<L: Lane<Elem = T::SumFloat>>(self) {
+    fn run<L: Register<Elem = T::SumFloat>>(self) {
         let SmallProducts { sizes: ProductSizes { n, k, m }, a, b, out } = self;
         let (left, right): (&[T], &[T]) = (cast_slice(a.first.bytes), cast_slice(b.first.bytes));
         let (mut of_a, mut of_b) = (a.first.offset, b.first.offset);

@@ -1,25 +1,25 @@
 //! Owns the register tile: the products of a few rows and columns, whose sums stay in registers. It does not
 //! know where the factors are, nor what complex numbers are.
 
-use crate::lane::Lane;
+use crate::lane::Register;
 
 /// The most rows of a tile, and the most sums: three registers of 16 floats for each row.
 pub(super) const TILE_ROWS: usize = 8;
 pub(super) const TILE_SUMS: usize = TILE_ROWS * 3 * 16;
 
 /// Whether there are 32 registers, and not 16.
-const fn has_many<L: Lane>() -> bool {
+const fn has_many<L: Register>() -> bool {
     size_of::<L>() == 64 || cfg!(target_arch = "aarch64")
 }
 
 /// The most rows of a tile: 24 sums with three registers of columns, or 12 with two, leave registers for the
 /// factors.
-pub(super) const fn most_rows<L: Lane>() -> usize {
+pub(super) const fn most_rows<L: Register>() -> usize {
     if has_many::<L>() { TILE_ROWS } else { 6 }
 }
 
 /// The most registers of columns of a tile.
-pub(super) const fn registers<L: Lane>() -> usize {
+pub(super) const fn registers<L: Register>() -> usize {
     if has_many::<L>() { 3 } else { 2 }
 }
 
@@ -47,7 +47,7 @@ pub(super) struct TileColumns<'a, E> {
 /// # Panics
 /// If an element is not in its slice.
 #[inline(always)]
-pub(super) fn multiply<L: Lane>(
+pub(super) fn multiply<L: Register>(
     depth: usize,
     a: TileRows<'_, L::Elem>,
     b: TileColumns<'_, L::Elem>,
@@ -75,7 +75,7 @@ pub(super) fn multiply<L: Lane>(
 
 /// Rows beyond the last repeat it.
 #[inline(always)]
-fn tile<L: Lane, const TALL: usize, const WIDE: usize>(
+fn tile<L: Register, const TALL: usize, const WIDE: usize>(
     depth: usize,
     a: TileRows<'_, L::Elem>,
     b: TileColumns<'_, L::Elem>,

@@ -1,6 +1,7 @@
 //! Owns elements of dtypes in a code, and how they are loaded, stored and made of numbers. It does not know
 //! what is computed of them.
 
+use smallvec::{SmallVec, smallvec};
 use zerostride_code::{Binary, Builder, Compare, Type, Unary, Value};
 use zerostride_ops::{Category, DType, Scalar};
 
@@ -52,57 +53,61 @@ pub const fn stored_type(dtype: DType) -> Type {
     }
 }
 
-/// The type of what is read and written for an element, if that is one value: both parts of a c64 are a word,
-/// and those of a c128 longer than any.
-pub const fn memory_type(dtype: DType) -> Option<Type> {
+/// The types of the values that are read and written for an element: both parts of a c64 are one word, those
+/// of a c128 two values.
+pub const fn memory_types(dtype: DType) -> &'static [Type] {
     match dtype {
-        DType::C64 => Some(Type::W64),
-        DType::C128 => None,
-        _ => Some(stored_type(dtype)),
+        DType::Bool | DType::U8 | DType::I8 => &[Type::W8],
+        DType::U16 | DType::I16 => &[Type::W16],
+        DType::U32 | DType::I32 => &[Type::W32],
+        DType::U64 | DType::I64 | DType::C64 => &[Type::W64],
+        DType::F16 => &[Type::F16],
+        DType::BF16 => &[Type::BF16],
+        DType::F32 => &[Type::F32],
+        DType::F64 => &[Type::F64],
+        DType::C128 => &[Type::F64, Type::F64],
     }
 }
 
-/// The element that is stored as a value of [`memory_type`]. Every byte but 0 is true.
-pub fn record_load(code: &mut Builder, dtype: DType, stored: Value) -> Recorded {
-    match dtype {
-        DType::Bool => {
+/// The element that is stored as values of [`memory_types`]. Every byte but 0 is true.
+pub fn record_load(code: &mut Builder, dtype: DType, stored: &[Value]) -> Recorded {
+    match (dtype, stored) {
+        (DType::Bool, &[byte]) => {
             let zero = code.constant(Type::W8, 0);
-            let is_zero = code.compare(Compare::Eq, stored, zero);
+            let is_zero = code.compare(Compare::Eq, byte, zero);
             Recorded::Real(code.unary(Unary::Not, is_zero))
         }
-        DType::C64 => {
+        (DType::C64, &[both]) => {
             let half = code.constant(Type::W64, 32);
-            let high = code.binary(Binary::ShiftRight, stored, half);
-            let [re, im] = [stored, high].map(|word| {
+            let high = code.binary(Binary::ShiftRight, both, half);
+            let [re, im] = [both, high].map(|word| {
                 let part = code.convert(Type::W32, word);
                 code.bits(Type::F32, part)
             });
             Recorded::Complex(re, im)
         }
-        _ => Recorded::Real(stored),
+        (_, &[re, im]) => Recorded::Complex(re, im),
+        _ => Recorded::Real(stored[0]),
     }
 }
 
-/// The value of [`memory_type`] that is stored for an element.
-///
-/// # Panics
-/// If there is no such type.
-pub fn record_store(code: &mut Builder, dtype: DType, element: Recorded) -> Value {
+/// The values of [`memory_types`] that are stored for an element.
+pub fn record_store(code: &mut Builder, dtype: DType, element: Recorded) -> SmallVec<[Value; 2]> {
     match element {
         Recorded::Real(truth) if dtype == DType::Bool => {
             let (one, zero) = (code.constant(Type::W8, 1), code.constant(Type::W8, 0));
-            code.select(truth, one, zero)
+            smallvec![code.select(truth, one, zero)]
         }
-        Recorded::Real(value) => value,
+        Recorded::Real(value) => smallvec![value],
+        Recorded::Complex(re, im) if dtype == DType::C128 => smallvec![re, im],
         Recorded::Complex(re, im) => {
-            assert_eq!(dtype, DType::C64, "no value has both parts");
             let [low, high] = [re, im].map(|part| {
                 let bits = code.bits(Type::W32, part);
                 code.convert_unsigned(Type::W64, bits)
             });
             let half = code.constant(Type::W64, 32);
             let high = code.binary(Binary::ShiftLeft, high, half);
-            code.binary(Binary::Or, low, high)
+            smallvec![code.binary(Binary::Or, low, high)]
         }
     }
 }

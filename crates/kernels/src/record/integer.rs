@@ -11,7 +11,7 @@ use super::element::{Recorded, stored_type};
 use crate::bodies::dispatch::{Body, VisitBoolean, VisitInteger};
 use crate::bodies::integer::{Integer, Whole};
 use crate::lane::record::{Kind, Symbol, Truth, append};
-use crate::lane::{Element, Lane, Select, rare};
+use crate::lane::{Arithmetic, AsBits, Element, Lane, Select, rare};
 
 /// An integer of a code, read as one of type `T`.
 #[derive(Clone, Copy)]
@@ -56,7 +56,7 @@ impl<T: Integer> Number<T> {
     fn short_quotient<F: Kind>(self, divisor: Self, dtype: DType) -> Self
     where
         Symbol<F>: Lane<Elem = F>,
-        <Symbol<F> as Lane>::Bits: Into<Value>,
+        <Symbol<F> as AsBits>::Bits: Into<Value>,
     {
         if !Self::IS_SIGNED {
             return self.short_floored::<F>(divisor, dtype);
@@ -74,7 +74,7 @@ impl<T: Integer> Number<T> {
     fn short_floored<F: Kind>(self, divisor: Self, dtype: DType) -> Self
     where
         Symbol<F>: Lane<Elem = F>,
-        <Symbol<F> as Lane>::Bits: Into<Value>,
+        <Symbol<F> as AsBits>::Bits: Into<Value>,
     {
         let (dividend, divisor) = (self.to_float::<F>(dtype), divisor.to_float::<F>(dtype));
         let half = Symbol::num(0.5);

@@ -17,7 +17,7 @@ use zerostride_code::{Binary, Builder, Compare, Type, Unary, Value};
 use zerostride_ops::{DType, Op};
 
 pub use cast::record_cast;
-pub use element::{Recorded, memory_type, record_load, record_scalar, record_store, stored_type};
+pub use element::{Recorded, memory_types, record_load, record_scalar, record_store, stored_type};
 use integer::{Booleans, Integers};
 pub use moments::{
     MOMENTS, MOMENTS_PASS, record_merged_moments, record_moments, record_summed, record_variance,

@@ -7,7 +7,7 @@
 use zerostride_code::{Builder, Value};
 
 use crate::lane::record::{Symbol, Truth, append, record as on_lanes};
-use crate::lane::{Lane, Select, rare};
+use crate::lane::{Arithmetic, Lane, Select, rare};
 use crate::reduce::{Moments, PASS_ROWS};
 
 /// How many elements of a lane are gone over before the next ones.

@@ -38,7 +38,7 @@ pub use fold::{Fold, LEAF_ELEMENTS, ReducePanel, lane_rows, lanes};
 pub use pairwise::{Pairwise, Term};
 pub(crate) use variance::{Moments, PASS_ROWS};
 
-use crate::lane::{self, Lane};
+use crate::lane::{self, Arithmetic, Register};
 use crate::{CastKernel, Isa, cast_kernel};
 use accumulated::Accumulated;
 use exact::{AllOrAny, Exact, StoredInteger, Unordered};
@@ -257,7 +257,7 @@ impl Reducer {
     /// Sums of f16 or bf16, in `f32`.
     fn sums<V, T>(&self, parts: usize, columns: usize) -> Option<Box<dyn Fold>>
     where
-        V: Vector<One: Lane<Elem = f32>> + Lane<Elem = f32>,
+        V: Vector<One: Register<Elem = f32>> + Register<Elem = f32>,
         T: Element<Stored = <V as Vector>::Elem> + 'static,
     {
         match self.takes {
@@ -269,7 +269,8 @@ impl Reducer {
 
     fn floats<V, T>(&self, parts: usize, columns: usize) -> Option<Box<dyn Fold>>
     where
-        V: Ordered<Elem = <V as Lane>::Elem, One: Ordered + Lane<Elem = <V as Lane>::Elem>> + Lane,
+        V: Ordered<Elem = <V as Arithmetic>::Elem, One: Ordered + Register<Elem = <V as Arithmetic>::Elem>>
+            + Register,
         T: Element<Stored = <V as Vector>::Elem> + 'static,
     {
         let variance = || Variance { correction: self.correction, parts, kind: PhantomData };

@@ -11,8 +11,8 @@ use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use zerostride_ops::{DType, Reduction};
 
 use super::fold::{LEAF_ELEMENTS, lane_rows, lanes};
-use crate::isa::{LaneTask, RegisterFloat};
-use crate::lane::{Element, Lane};
+use crate::isa::{RegisterFloat, RegisterTask};
+use crate::lane::{Element, Register};
 
 /// The term that a pair of elements contributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,15 +107,15 @@ trait PairTerm<T> {
     /// An element of the results.
     type Sum: Element + Pod;
     /// As many terms as a register holds elements.
-    type Terms<L: Lane<Elem = T>>: Lane<Elem = Self::Sum>;
+    type Terms<L: Register<Elem = T>>: Register<Elem = Self::Sum>;
 
-    fn term<L: Lane<Elem = T>>(row: L, column: L) -> Self::Terms<L>;
+    fn term<L: Register<Elem = T>>(row: L, column: L) -> Self::Terms<L>;
 }
 
 /// How a term is accumulated.
 trait Accumulate {
-    fn empty<L: Lane>() -> L;
-    fn step<L: Lane>(acc: L, term: L) -> L;
+    fn empty<L: Register>() -> L;
+    fn step<L: Register>(acc: L, term: L) -> L;
 }
 
 macro_rules! pairs {
@@ -124,10 +124,10 @@ macro_rules! pairs {
 
         impl<T: Element + Pod> PairTerm<T> for $name {
             type Sum = T;
-            type Terms<L: Lane<Elem = T>> = L;
+            type Terms<L: Register<Elem = T>> = L;
 
             #[inline(always)]
-            fn term<L: Lane<Elem = T>>($row: L, $column: L) -> L { $term }
+            fn term<L: Register<Elem = T>>($row: L, $column: L) -> L { $term }
         })*
     };
 }
@@ -138,9 +138,9 @@ macro_rules! folds {
 
         impl Accumulate for $name {
             #[inline(always)]
-            fn empty<L: Lane>() -> L { L::num($empty) }
+            fn empty<L: Register>() -> L { L::num($empty) }
             #[inline(always)]
-            fn step<L: Lane>($acc: L, $term: L) -> L { $step }
+            fn step<L: Register>($acc: L, $term: L) -> L { $step }
         })*
     };
 }
@@ -158,10 +158,10 @@ struct WidenedSquaredDifference;
 
 impl PairTerm<f32> for WidenedSquaredDifference {
     type Sum = f64;
-    type Terms<L: Lane<Elem = f32>> = L::Wide;
+    type Terms<L: Register<Elem = f32>> = L::Wide;
 
     #[inline(always)]
-    fn term<L: Lane<Elem = f32>>(row: L, column: L) -> L::Wide {
+    fn term<L: Register<Elem = f32>>(row: L, column: L) -> L::Wide {
         let difference = (row - column).widen();
         difference * difference
     }
@@ -212,9 +212,9 @@ struct PairBlock<'a, T, F, P: PairTerm<T>> {
     kind: PhantomData<(F, P)>,
 }
 
-impl<T: RegisterFloat, F: Accumulate, P: PairTerm<T>> LaneTask<T> for PairBlock<'_, T, F, P> {
+impl<T: RegisterFloat, F: Accumulate, P: PairTerm<T>> RegisterTask<T> for PairBlock<'_, T, F, P> {
     #[inline(always)]
-    fn run<L: Lane<Elem = T>>(mut self) {
+    fn run<L: Register<Elem = T>>(mut self) {
         if const { size_of::<P::Sum>() == size_of::<T>() } {
             self.sides::<L, SHARED_REGISTERS>();
         } else {
@@ -226,7 +226,7 @@ impl<T: RegisterFloat, F: Accumulate, P: PairTerm<T>> LaneTask<T> for PairBlock<
 impl<T: RegisterFloat, F: Accumulate, P: PairTerm<T>> PairBlock<'_, T, F, P> {
     /// All rows against all columns, by `R` registers of columns.
     #[inline(always)]
-    fn sides<L: Lane<Elem = T>, const R: usize>(&mut self) {
+    fn sides<L: Register<Elem = T>, const R: usize>(&mut self) {
         let wide = R * L::LEN;
         let even = self.sizes.width / wide * wide;
         for column in (0..even).step_by(wide) {
@@ -241,7 +241,7 @@ impl<T: RegisterFloat, F: Accumulate, P: PairTerm<T>> PairBlock<'_, T, F, P> {
 
     /// All rows against the columns of `R` registers.
     #[inline(always)]
-    fn side<L: Lane<Elem = T>, const R: usize>(&mut self, column: usize) {
+    fn side<L: Register<Elem = T>, const R: usize>(&mut self, column: usize) {
         let PairSizes { depth, width } = self.sizes;
         let lanes = lanes(depth);
         let heights = if lanes > 1 { MAX_HEIGHTS } else { 0 };
@@ -286,7 +286,7 @@ impl<T: RegisterFloat, F: Accumulate, P: PairTerm<T>> PairBlock<'_, T, F, P> {
 
 /// Two neighbouring subtrees combined.
 #[inline(always)]
-fn meet<F: Accumulate, A: Lane, const R: usize>(
+fn meet<F: Accumulate, A: Register, const R: usize>(
     left: &PairTile<A, R>,
     right: &PairTile<A, R>,
 ) -> PairTile<A, R> {

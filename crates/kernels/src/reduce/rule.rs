@@ -6,7 +6,7 @@ use zerostride_ops::DType;
 
 use super::fold::ReducePanel;
 use super::vector::{LoadVector, Vector};
-use crate::lane::Lane;
+use crate::lane::Register;
 
 /// The element type that a reduction reads.
 pub(super) type Elem<R> = <<R as Rule>::Load as LoadVector>::Elem;
@@ -204,7 +204,11 @@ impl<'a, T: Copy, P: RowStarts> RowSequence<'a, T, P> {
     /// # Panics
     /// As for [`load`](RowSequence::load).
     #[inline(always)]
-    pub(super) fn load_wide<V: Vector<Elem = T> + Lane<Elem = T>>(&self, step: usize, side: Side) -> V::Wide {
+    pub(super) fn load_wide<V: Vector<Elem = T> + Register<Elem = T>>(
+        &self,
+        step: usize,
+        side: Side,
+    ) -> V::Wide {
         V::load_wide(self.elements_of::<V>(step, side))
     }
 

@@ -11,7 +11,7 @@ use zerostride_ops::DType;
 
 use super::rule::{RowSequence, RowStarts, Rule, Side};
 use super::vector::{Vector, crossed};
-use crate::lane::{Lane, Select, rare};
+use crate::lane::{Arithmetic, Register, Select, rare};
 
 /// `var`, with `count - correction` degrees of freedom, of samples of one or two parts.
 pub(super) struct Variance<V> {
@@ -31,7 +31,7 @@ pub(crate) struct Moments<T> {
 /// Rows of one pass.
 pub(crate) const PASS_ROWS: usize = 16;
 
-impl<T: Lane> Moments<T> {
+impl<T: Arithmetic> Moments<T> {
     /// Those of samples near a value, from the sums of what they are off it and of the squares of that.
     #[inline(always)]
     pub(crate) fn near(value: T, [count, reciprocal]: [T; 2], [sums, squares]: [T; 2]) -> Moments<T> {
@@ -59,7 +59,7 @@ impl<T: Lane> Moments<T> {
     }
 }
 
-impl<T: Lane> Select<T::Mask> for Moments<T> {
+impl<T: Arithmetic> Select<T::Mask> for Moments<T> {
     #[inline(always)]
     fn select(mask: T::Mask, yes: Self, no: Self) -> Self {
         Moments {
@@ -77,8 +77,8 @@ impl<T: Lane> Select<T::Mask> for Moments<T> {
 /// at most with the number of rows. f64 has no digits to spare: there the value is the mean, which a pass
 /// before has found.
 #[inline(always)]
-fn moments<V: Vector<Elem = <V as Lane>::Elem> + Lane, const G: usize>(
-    steps: &RowSequence<'_, <V as Lane>::Elem, impl RowStarts>,
+fn moments<V: Vector<Elem = <V as Arithmetic>::Elem> + Register, const G: usize>(
+    steps: &RowSequence<'_, <V as Arithmetic>::Elem, impl RowStarts>,
     rows: Range<usize>,
     sides: [Side; G],
     ends: bool,
@@ -98,7 +98,7 @@ fn moments<V: Vector<Elem = <V as Lane>::Elem> + Lane, const G: usize>(
         }
     }
     let mut near = [zero; G];
-    if size_of::<<V as Lane>::Elem>() == size_of::<f64>() {
+    if size_of::<<V as Arithmetic>::Elem>() == size_of::<f64>() {
         for step in rows.clone() {
             for g in 0..G {
                 near[g] = near[g] + steps.load_wide::<V>(step, sides[g]);
@@ -133,7 +133,7 @@ fn moments<V: Vector<Elem = <V as Lane>::Elem> + Lane, const G: usize>(
 
 impl<V> Rule for Variance<V>
 where
-    V: Vector<Elem = <V as Lane>::Elem, One: Lane<Elem = <V as Lane>::Elem>> + Lane,
+    V: Vector<Elem = <V as Arithmetic>::Elem, One: Register<Elem = <V as Arithmetic>::Elem>> + Register,
 {
     type Vector = V;
     type Load = V;
@@ -173,7 +173,7 @@ where
     fn steps<const G: usize>(
         mut acc: [Self::Acc; G],
         fresh: bool,
-        steps: &RowSequence<'_, <V as Lane>::Elem, impl RowStarts>,
+        steps: &RowSequence<'_, <V as Arithmetic>::Elem, impl RowStarts>,
         sides: [Side; G],
     ) -> [Self::Acc; G] {
         let rows = steps.all();
@@ -193,7 +193,7 @@ where
 
     #[inline(always)]
     fn merge(left: Self::Acc, right: Self::Acc) -> Self::Acc {
-        left.merge(right, size_of::<<V as Lane>::Elem>() == size_of::<f64>())
+        left.merge(right, size_of::<<V as Arithmetic>::Elem>() == size_of::<f64>())
     }
 
     #[inline(always)]

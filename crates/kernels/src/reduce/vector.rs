@@ -9,7 +9,7 @@ use num_complex::{Complex32, Complex64};
 
 use crate::bodies::complex::Complex;
 use crate::isa::{self, RegisterFloat, Task};
-use crate::lane::{AnyMask, Bits, Element, Lane};
+use crate::lane::{AnyMask, Arithmetic, AsBits, Bits, Element, Register};
 
 /// The most elements of a vector.
 pub(super) const MAX_VECTOR_LEN: usize = 16;
@@ -56,7 +56,7 @@ macro_rules! halves {
     ($($type:ty: |$from:ident| $values:expr;)*) => {
         $(impl<V> LoadVector for WidenedHalves<V, $type>
         where
-            V: Vector<One: Lane<Elem = f32>> + Lane<Elem = f32>,
+            V: Vector<One: Register<Elem = f32>> + Register<Elem = f32>,
         {
             type Elem = $type;
             type Value = V;
@@ -162,7 +162,7 @@ limits! {
 
 impl<L> Vector for L
 where
-    L: Lane<Elem: RegisterFloat + Pod + Send + Sync + Lane<Elem = L::Elem>> + isa::Enter + 'static,
+    L: Register<Elem: RegisterFloat + Pod + Send + Sync + Register<Elem = L::Elem>> + isa::Enter + 'static,
     L::Elem: isa::Enter,
 {
     type Elem = L::Elem;
@@ -172,22 +172,22 @@ where
 
     #[inline(always)]
     fn from_fn(element: impl FnMut(usize) -> Self::Elem) -> Self {
-        <L as Lane>::from_fn(element)
+        <L as Register>::from_fn(element)
     }
 
     #[inline(always)]
     fn splat(x: Self::Elem) -> Self {
-        <L as Lane>::splat(x)
+        <L as Arithmetic>::splat(x)
     }
 
     #[inline(always)]
     fn load(from: &[Self::Elem]) -> Self {
-        <L as Lane>::load(from)
+        <L as Register>::load(from)
     }
 
     #[inline(always)]
     fn store(self, to: &mut [Self::Elem]) {
-        <L as Lane>::store(self, to);
+        <L as Register>::store(self, to);
     }
 
     #[inline(always)]
@@ -207,13 +207,13 @@ where
 
     #[inline(always)]
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
-        <L as Lane>::select(mask, yes, no)
+        <L as Arithmetic>::select(mask, yes, no)
     }
 
     #[inline(always)]
     fn first(count: usize) -> Self::Mask {
         let number = |i: usize| <L::Elem as Element>::from_f64(i as f64);
-        <L as Lane>::from_fn(number).lt(<L as Lane>::splat(number(count)))
+        <L as Register>::from_fn(number).lt(<L as Arithmetic>::splat(number(count)))
     }
 
     #[inline(always)]
@@ -225,7 +225,7 @@ where
     fn interleaved(self, other: Self) -> [Self; 2] {
         let from =
             |first: usize| move |i: usize| (if i & 1 == 0 { self } else { other }).element(first + i / 2);
-        [<L as Lane>::from_fn(from(0)), <L as Lane>::from_fn(from(Self::LEN / 2))]
+        [<L as Register>::from_fn(from(0)), <L as Register>::from_fn(from(Self::LEN / 2))]
     }
 
     #[inline(always)]
@@ -236,7 +236,7 @@ where
 
 /// [`Vector::crossed`], of registers.
 #[inline(always)]
-pub(super) fn crossed<L: Lane, const BY: usize>(a: L, b: L) -> [L; 2] {
+pub(super) fn crossed<L: Register, const BY: usize>(a: L, b: L) -> [L; 2] {
     [
         L::from_fn(|i| if i & BY == 0 { a.element(i) } else { b.element(i & !BY) }),
         L::from_fn(|i| if i & BY == 0 { a.element(i | BY) } else { b.element(i) }),
@@ -245,12 +245,14 @@ pub(super) fn crossed<L: Lane, const BY: usize>(a: L, b: L) -> [L; 2] {
 
 impl<L> Ordered for L
 where
-    L: Vector<Mask = <L as Lane>::Mask, Elem = <L as Lane>::Elem> + Lane<Elem: Limits, Mask: AnyMask>,
+    L: Vector<Mask = <L as Arithmetic>::Mask, Elem = <L as Arithmetic>::Elem>
+        + Register
+        + AsBits<Elem: Limits, Mask: AnyMask>,
 {
-    type Bits = <L as Lane>::Bits;
+    type Bits = <L as AsBits>::Bits;
 
     #[inline(always)]
-    fn beats<const LARGEST: bool>(self, held: Self) -> <L as Lane>::Mask {
+    fn beats<const LARGEST: bool>(self, held: Self) -> <L as Arithmetic>::Mask {
         let stays = if LARGEST { self.le(held) } else { self.ge(held) };
         !(held.is_nan() | stays)
     }
@@ -261,23 +263,23 @@ where
     }
 
     #[inline(always)]
-    fn is_less(self, other: Self) -> <L as Lane>::Mask {
+    fn is_less(self, other: Self) -> <L as Arithmetic>::Mask {
         self.lt(other)
     }
 
     #[inline(always)]
-    fn are_numbers(self, other: Self) -> <L as Lane>::Mask {
-        <L as Lane>::are_numbers(self, other)
+    fn are_numbers(self, other: Self) -> <L as Arithmetic>::Mask {
+        <L as Arithmetic>::are_numbers(self, other)
     }
 
     #[inline(always)]
-    fn to_bits(self) -> <L as Lane>::Bits {
-        <L as Lane>::to_bits(self)
+    fn to_bits(self) -> <L as AsBits>::Bits {
+        <L as AsBits>::to_bits(self)
     }
 
     #[inline(always)]
-    fn from_bits(bits: <L as Lane>::Bits) -> Self {
-        <L as Lane>::from_bits(bits)
+    fn from_bits(bits: <L as AsBits>::Bits) -> Self {
+        <L as AsBits>::from_bits(bits)
     }
 }
 

@@ -392,6 +392,17 @@ pub(super) fn code(random: &mut Random) -> Code {
     writing.builder.finish(&results)
 }
 
+/// A code of random operations whose results are the parts of elements, as its first two inputs may be.
+pub(super) fn parts(random: &mut Random) -> Code {
+    let of = random.one_of(&[Type::F64, Type::W64]);
+    let mut types = vec![of; 2];
+    types.extend((0..random.below(3)).map(|_| random.one_of(&TYPES)).collect::<Vec<_>>());
+    let mut writing = Writing::new(random, &types);
+    writing.some(20, 0);
+    let results = [(); 2].map(|()| writing.of(of));
+    writing.builder.finish(&results)
+}
+
 /// A code of random operations whose last input is an accumulator, and whose result is the next one.
 pub(super) fn accumulating(random: &mut Random, of: Type) -> Code {
     let mut writing = random_writing(random, Some(of));

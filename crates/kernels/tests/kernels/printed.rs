@@ -9,7 +9,7 @@ use own::{Set, check_instructions, print, sets};
 use zerostride_code::{Code, Read, Row, Type, Write};
 use zerostride_kernels::Native;
 
-use super::codes::{Random, accumulating, code, element_bytes, is_nan, trials};
+use super::codes::{Random, accumulating, code, element_bytes, is_nan, parts, trials};
 
 /// Memory between pages that nobody may touch.
 struct Guarded {
@@ -168,6 +168,11 @@ impl Place {
         Place { first, steps: [row, element], own }
     }
 
+    /// The second parts of elements of which these are the first ones.
+    fn second(self) -> Place {
+        Place { first: self.first.wrapping_add(self.own), ..self }
+    }
+
     /// The address of an element, which is in memory.
     fn at(&self, row: usize, at: usize) -> *mut u8 {
         self.first.wrapping_offset(row as isize * self.steps[0] + at as isize * self.steps[1])
@@ -178,11 +183,26 @@ impl Place {
     }
 }
 
+/// What becomes of the results of a random code.
+#[derive(Clone, Copy, PartialEq)]
+enum Results {
+    Apart,
+    /// They are the parts of elements.
+    Parts,
+    /// There is one, the next accumulator.
+    Accumulated,
+}
+
 /// Runs a random code on rows of random elements, and compares each result with the interpreter's.
-fn check(seed: u64, memory: &[Guarded], sets: &[Set], accumulates: bool) {
+fn check(seed: u64, memory: &[Guarded], sets: &[Set], what: Results) {
     let random = &mut Random(seed);
+    let (accumulates, are_parts) = (what == Results::Accumulated, what == Results::Parts);
     let of = random.one_of(&[Type::F32, Type::F64, Type::W32, Type::W64]);
-    let code = if accumulates { accumulating(random, of) } else { code(random) };
+    let code = match what {
+        Results::Apart => code(random),
+        Results::Parts => parts(random),
+        Results::Accumulated => accumulating(random, of),
+    };
     let any = [Read::Vector, Read::Vector, Read::Splat, Read::Number, Read::Stepped(None)];
     let mut reads: Vec<Read> = code.inputs().iter().map(|_| random.one_of(&any)).collect();
     for read in &mut reads {
@@ -194,9 +214,17 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], accumulates: bool) {
     if let Some(last) = reads.last_mut().filter(|_| accumulates) {
         *last = random.one_of(&[Read::Along(16), Read::Along(64), Read::Across]);
     }
-    let any = if accumulates { Write::Cached } else { Write::NonTemporal };
-    let writes: Vec<Write> =
-        code.results().iter().map(|_| random.one_of(&[Write::Cached, Write::Cached, any])).collect();
+    // The first inputs may be parts of elements, too, over which results may be written.
+    let reads_parts = are_parts && random.is_one_in(2);
+    if reads_parts {
+        reads[..2].fill(Read::Stepped(random.one_of(&[Some(2), None])));
+    }
+    let ways = match what {
+        Results::Apart => [Write::Cached, Write::Cached, Write::NonTemporal],
+        Results::Parts => [Write::Part; 3],
+        Results::Accumulated => [Write::Cached; 3],
+    };
+    let writes: Vec<Write> = code.results().iter().map(|_| random.one_of(&ways)).collect();
     let row = Row { code, reads, writes, prefetch_bytes: random.one_of(&[0, 1 << 10]) };
     // Two rounds of the longest loop, or less than one.
     let longest = if random.is_one_in(4) { 300 } else { 70 };
@@ -219,6 +247,9 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], accumulates: bool) {
                 }
                 Read::Splat => ([rows, 1], [random.one_of(&[0, 1, 3, -2]) * own, 0]),
                 Read::Number => ([1, 1], [0, 0]),
+                Read::Stepped(_) if reads_parts && nth < 2 => {
+                    ([rows, count], [random.one_of(&[0, 2 * apart(count), -2 * apart(count)]), 2 * own])
+                }
                 Read::Stepped(near) => {
                     let step =
                         near.map_or_else(|| random.one_of(&[0, 1, 2, 3, 5, -1, -3]), isize::from) * own;
@@ -227,8 +258,15 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], accumulates: bool) {
                 Read::Along(turn) => ([rows, turn as usize], [apart(turn as usize), own]),
                 Read::Across => ([1, count], [0, own]),
             };
-            let place =
-                Place::new(&memory[nth], own as usize, [length, count], [line, step], random.is_one_in(2));
+            let at_end = random.is_one_in(2);
+            let place = match (reads_parts, nth) {
+                (true, 0) => {
+                    let both = Place::new(&memory[0], 16, [length, count], [line, step], at_end);
+                    Place { own: 8, ..both }
+                }
+                (true, 1) => places[0].second(),
+                _ => Place::new(&memory[nth], own as usize, [length, count], [line, step], at_end),
+            };
             for row in 0..length {
                 (0..count).for_each(|at| write(place.at(row, at), own as usize, random.element(ty)));
             }
@@ -242,22 +280,30 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], accumulates: bool) {
         let mut is_taken = vec![false; inputs.len()];
         for (nth, &value) in code.results().iter().enumerate() {
             let own = element_bytes(code.ty(value));
+            if are_parts && nth == 1 {
+                places.push(places[inputs.len()].second());
+                continue;
+            }
             let is_apart = |place: &Place| place.steps[0].unsigned_abs() >= count * own || rows == 1;
             let in_place = (0..inputs.len()).find(|&input| match row.reads[input] {
-                Read::Vector if !accumulates => {
+                Read::Vector if what == Results::Apart => {
                     places[input].own == own && is_apart(&places[input]) && !is_taken[input]
                 }
                 way => way.is_accumulators(),
             });
-            let line = ((count + random.below(3)) * own) as isize;
+            let element = if are_parts { 2 * own } else { own };
+            let line = ((count + random.below(3)) * element) as isize;
             let place = Place::new(
                 &memory[inputs.len() + nth],
-                own,
+                element,
                 [rows, count],
-                [line, own as isize],
+                [line, element as isize],
                 random.is_one_in(2),
             );
+            let is_over = reads_parts && random.is_one_in(2);
             places.push(match in_place {
+                _ if is_over && places[0].steps[0].unsigned_abs() >= count * element => places[0],
+                _ if are_parts => Place { own, ..place },
                 Some(input) if accumulates || random.is_one_in(2) => {
                     is_taken[input] = true;
                     places[input]
@@ -340,7 +386,7 @@ fn printed_accumulators_are_those_of_the_interpreter() {
     let memory: Vec<Guarded> = (0..8).map(|_| Guarded::new()).collect();
     let sets: Vec<Set> = sets().collect();
     for seed in 0..trials() / 2 {
-        check(seed.wrapping_mul(0x2545_f491_4f6c_dd1d), &memory, &sets, true);
+        check(seed.wrapping_mul(0x2545_f491_4f6c_dd1d), &memory, &sets, Results::Accumulated);
     }
 }
 
@@ -349,6 +395,15 @@ fn printed_codes_compute_what_the_interpreter_does_and_touch_nothing_else() {
     let memory: Vec<Guarded> = (0..8).map(|_| Guarded::new()).collect();
     let sets: Vec<Set> = sets().collect();
     for seed in 0..trials() {
-        check(seed.wrapping_mul(0x2545_f491_4f6c_dd1d), &memory, &sets, false);
+        check(seed.wrapping_mul(0x2545_f491_4f6c_dd1d), &memory, &sets, Results::Apart);
+    }
+}
+
+#[test]
+fn printed_parts_are_those_of_the_interpreter() {
+    let memory: Vec<Guarded> = (0..8).map(|_| Guarded::new()).collect();
+    let sets: Vec<Set> = sets().collect();
+    for seed in 0..trials() / 2 {
+        check(seed.wrapping_mul(0x2545_f491_4f6c_dd1d), &memory, &sets, Results::Parts);
     }
 }

@@ -23,13 +23,13 @@ fn input(code: &mut Builder, dtype: DType) -> Recorded {
         return Recorded::Complex(code.input(ty), code.input(ty));
     }
     let stored = code.input(ty);
-    record_load(code, dtype, stored)
+    record_load(code, dtype, &[stored])
 }
 
 /// The code that stores an element.
 fn finished(mut code: Builder, dtype: DType, element: Recorded) -> Code {
     let results: Vec<Value> = match element {
-        Recorded::Real(_) => vec![record_store(&mut code, dtype, element)],
+        Recorded::Real(_) => record_store(&mut code, dtype, element).to_vec(),
         Recorded::Complex(re, im) => vec![re, im],
     };
     code.finish(&results)

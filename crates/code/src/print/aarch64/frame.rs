@@ -407,6 +407,9 @@ impl Writer<'_> {
         let top = self.assembler.here();
         self.begin(body);
         self.body(body);
+        if self.row.writes_parts() {
+            self.copy_results(Some(body.copies * self.steps.lanes));
+        }
         self.go_on(elements, top);
         self.assembler.bind(done);
     }
@@ -481,9 +484,19 @@ impl Writer<'_> {
         self.limit_left(end);
         self.begin(body);
         self.body(body);
+        self.copy_results(None);
+    }
+
+    /// Copies so many elements of all results, or those that are left, from their buffers.
+    fn copy_results(&mut self, elements: Option<u32>) {
         for (result, bytes) in self.steps.stored() {
-            self.copy(self.row.reads.len() + result, bytes, None, false);
+            self.copy(self.row.reads.len() + result, bytes, elements, false);
         }
+    }
+
+    /// Whether an operand is a result that has parts of elements.
+    fn is_part(&self, operand: usize) -> bool {
+        operand >= self.row.reads.len() && self.row.writes_parts()
     }
 
     /// What a round of a loop begins with: copies of the elements of stepped inputs, and the addresses of
@@ -532,7 +545,8 @@ impl Writer<'_> {
             let before = self.row.reads[..operand].iter().filter(|read| read.is_stepped()).count();
             self.argument(step, 2 * self.buffers.len() + before);
         } else {
-            self.assembler.put(with(words::MOV_NUMBER, step, 0, 0) | bytes << 5);
+            let apart = if self.is_part(operand) { 2 * bytes } else { bytes };
+            self.assembler.put(with(words::MOV_NUMBER, step, 0, 0) | apart << 5);
         }
         let index = words::number(address.into());
         self.assembler.put(with(words::MADD, address, step, INDEX) | index);
@@ -681,8 +695,9 @@ impl Writer<'_> {
     /// Moves a vector of an operand.
     fn elements(&mut self, make: Make, operand: usize, bytes: u32, copy: u32, own: u8) {
         let total = self.steps.lanes * bytes;
-        let is_buffered =
-            self.row.reads.get(operand).is_some_and(Read::is_stepped) || self.extent == Extent::Part;
+        let is_buffered = self.row.reads.get(operand).is_some_and(Read::is_stepped)
+            || self.is_part(operand)
+            || self.extent == Extent::Part;
         let base = match self.place(operand) {
             _ if is_buffered => STACK,
             Some(place) => ADDRESSES[place],

@@ -390,6 +390,9 @@ impl Writer<'_> {
         self.prefetch(body.copies);
         self.copy_inputs(Some(elements));
         self.body(body);
+        if self.row.writes_parts() {
+            self.join_parts(body.copies);
+        }
         self.assembler.put_number(Encoding::Add_rm64_imm32, INDEX, elements);
         self.assembler.put(Encoding::Cmp_r64_rm64, &[register(INDEX), register(LIMIT)]);
         self.assembler.jump(Encoding::Jle_rel32_64, top);
@@ -544,7 +547,8 @@ impl Writer<'_> {
             let argument = self.argument(2 * self.operands() + before);
             self.assembler.put(Encoding::Mov_r64_rm64, &[register(step), argument]);
         } else {
-            self.assembler.put_number(Encoding::Mov_rm64_imm32, step, bytes as i32);
+            let apart = if self.is_part(operand) { 2 * bytes } else { bytes };
+            self.assembler.put_number(Encoding::Mov_rm64_imm32, step, apart as i32);
         }
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(index), register(step)]);
         self.assembler.put(Encoding::Imul_r64_rm64, &[register(index), register(INDEX)]);
@@ -651,6 +655,51 @@ impl Writer<'_> {
             }
             self.assembler.put(store, &[at(Register::RSP, buffer + copy * vector), own]);
         }
+    }
+
+    /// Writes elements whose parts are in the buffers of the two results, vector by vector. Behind a body, the
+    /// first registers have no values.
+    fn join_parts(&mut self, copies: u32) {
+        let (lanes, result) = (self.steps.lanes, self.row.reads.len());
+        let vector = self.set.vector_bytes();
+        let first = self.own_pointer(result).map_or(self.argument(result), register);
+        self.assembler.put(Encoding::Mov_r64_rm64, &[register(SCRATCH), register(INDEX)]);
+        self.assembler.put(Encoding::Shl_rm64_imm8, &[register(SCRATCH), Operand::Immediate(4)]);
+        self.assembler.put(Encoding::Add_r64_rm64, &[register(SCRATCH), first]);
+        let [a, b, to] = [0, 1, 2].map(|number| self.vector(number));
+        let of = |part: usize, copy: u32| at(Register::RSP, self.buffers[result + part] + copy * vector);
+        let parts: Vec<[Operand; 2]> = (0..copies).map(|copy| [of(0, copy), of(1, copy)]).collect();
+        for (copy, [one, other]) in (0..).zip(parts) {
+            for half in [0, 1] {
+                if self.set == Set::Avx512 {
+                    let load = Encoding::EVEX_Vmovupd_zmm_k1z_zmmm512;
+                    let from: Vec<u32> =
+                        (0..lanes).map(|at| (half * lanes + at) / 2 + at % 2 * lanes).collect();
+                    let places = self.places(&from, 8);
+                    self.assembler.put(load, &[b, places]);
+                    self.assembler.put(load, &[to, one]);
+                    self.assembler.put(near::permute(false, 8, vector), &[to, b, other]);
+                    let memory = at(SCRATCH, (2 * copy + half) * vector);
+                    self.assembler.put(Encoding::EVEX_Vmovupd_zmmm512_k1z_zmm, &[memory, to]);
+                    continue;
+                }
+                if half == 0 {
+                    self.assembler.put(Encoding::VEX_Vmovups_ymm_ymmm256, &[b, one]);
+                    self.assembler.put(Encoding::VEX_Vunpcklpd_ymm_ymm_ymmm256, &[a, b, other]);
+                    self.assembler.put(Encoding::VEX_Vunpckhpd_ymm_ymm_ymmm256, &[b, b, other]);
+                }
+                // Which quarters of both have the elements of the first or of the second half.
+                let quarters = Operand::Immediate(if half == 0 { 0x20 } else { 0x31 });
+                self.assembler.put(Encoding::VEX_Vperm2f128_ymm_ymm_ymmm256_imm8, &[to, a, b, quarters]);
+                let memory = at(SCRATCH, (2 * copy + half) * vector);
+                self.assembler.put(Encoding::VEX_Vmovups_ymmm256_ymm, &[memory, to]);
+            }
+        }
+    }
+
+    /// Whether an operand is a result that has parts of elements.
+    fn is_part(&self, operand: usize) -> bool {
+        operand >= self.row.reads.len() && self.row.writes_parts()
     }
 
     /// Which elements of a vector of memory are there where only some are left, as the first mask, which has
@@ -924,6 +973,7 @@ impl Writer<'_> {
     fn elements(&mut self, operand: usize, bytes: u32, copy: u32) -> Operand {
         let offset = copy * self.steps.lanes * bytes;
         let is_buffered = self.row.reads.get(operand).is_some_and(Read::is_stepped)
+            || self.is_part(operand)
             || self.set == Set::Avx2 && self.extent == Extent::Part;
         if is_buffered {
             return at(Register::RSP, self.buffers[operand] + offset);

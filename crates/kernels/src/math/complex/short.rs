@@ -5,7 +5,7 @@ use num_complex::Complex;
 
 use super::super::Real;
 use super::{arithmetic, is_finite, is_zero, select};
-use crate::lane::{Lane, rare};
+use crate::lane::{Arithmetic, Lane, rare};
 
 #[inline(always)]
 fn widen<V: Lane>(z: Complex<V>) -> Complex<V::Wide> {

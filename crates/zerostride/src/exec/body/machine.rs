@@ -13,6 +13,9 @@ use crate::Result;
 use crate::exec::elements::{ElementSlice, Feed, RowAddress, RowSink, Scratch, StridedRange};
 use crate::plan::TILE_ELEMENTS;
 
+/// Bytes of the parts that code reads and writes for elements with more.
+const PART_BYTES: usize = 8;
+
 /// One thread's tiles, which code has no use for.
 pub(crate) struct Machine<'a> {
     compiled: &'a Compiled,
@@ -76,7 +79,7 @@ impl<'a> Machine<'a> {
                     places.push(match input {
                         StageInput::Load(load) => feeds[load].place().from(first as isize),
                         StageInput::Number(number) => {
-                            RowAddress { first: compiled.numbers[number].as_ptr().cast_mut(), step: 0 }
+                            RowAddress { first: compiled.numbers[number].0.as_ptr().cast_mut(), step: 0 }
                         }
                         StageInput::Tile(index) => tile(index, rows, self.repeated[index].is_some()),
                     });
@@ -126,18 +129,30 @@ impl Compiled {
         loads: impl Iterator<Item = RowAddress>,
         ends: &[RowAddress],
     ) {
-        let number = |bytes: &[u8; 16]| RowAddress { first: bytes.as_ptr().cast_mut(), step: 0 };
-        let operands = loads.chain(self.numbers.iter().map(number)).chain(ends.iter().copied());
-        let count = self.loads.len() + self.numbers.len() + ends.len();
+        let loads = loads.zip(&self.loads).map(|(place, &(_, item))| (place, item));
+        let number = |(bytes, item): &([u8; 16], usize)| {
+            (RowAddress { first: bytes.as_ptr().cast_mut(), step: 0 }, *item)
+        };
+        let ends = ends.iter().map(|&place| (place, self.item));
         let bytes = |distance: isize| std::ptr::without_provenance_mut(distance as usize);
-        let mut arguments: SmallVec<[*mut u8; 24]> = SmallVec::from_elem(bytes(0), 2 * count);
-        for (index, RowAddress { first, step }) in operands.enumerate() {
-            (arguments[index], arguments[count + index]) = (first, bytes(step));
-        }
-        for (kind, item) in &self.loads {
-            if let LoadKind::Stepped(step) = kind {
-                arguments.push(bytes(step * *item as isize));
+        // Each part of an element is an operand.
+        let parts = |item: usize| (0..item).step_by(PART_BYTES);
+        let (mut arguments, mut steps): (SmallVec<[*mut u8; 24]>, SmallVec<[*mut u8; 12]>) =
+            Default::default();
+        for (RowAddress { first, step }, item) in loads.chain(self.numbers.iter().map(number)).chain(ends) {
+            for part in parts(item) {
+                arguments.push(first.wrapping_add(part));
+                steps.push(bytes(step));
             }
+        }
+        arguments.extend(steps);
+        for &(kind, item) in &self.loads {
+            let step = match kind {
+                LoadKind::Stepped(step) => step,
+                LoadKind::Vector if item > PART_BYTES => 1,
+                LoadKind::Vector | LoadKind::Splat => continue,
+            };
+            parts(item).for_each(|_| arguments.push(bytes(step * item as isize)));
         }
         // SAFETY: the code is that of this program, whose loads and result have `len` elements in each row,
         // or one that is read for all, and numbers have one. The result's elements are apart from all others

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use smallvec::SmallVec;
 use zerostride_code::{Builder, Read, Row, Type, Value, Write};
 use zerostride_kernels::{
-    Native, Printing, Recorded, Tuning, memory_type, record, record_cast, record_load, record_quotient,
+    Native, Printing, Recorded, Tuning, memory_types, record, record_cast, record_load, record_quotient,
     record_step, record_store,
 };
 use zerostride_ops::{DType, Op, Reduction};
@@ -65,16 +65,13 @@ pub(in crate::exec) struct ProgramCode {
 }
 
 impl ProgramCode {
-    /// The program, unless it has what no code has: c128 in memory, and integers divided by what may be zero,
-    /// which is an error.
+    /// The program, unless it has what no code has: integers divided by what may be zero, which is an error.
     pub(super) fn new(program: &Program, kinds: &[LoadKind], end: End) -> Option<ProgramCode> {
-        let is_known = |(instruction, dtype): (&Instruction, &DType)| match instruction {
-            Instruction::Map { op, compute, operands } => !program.may_fault(*op, *compute, operands),
-            Instruction::Load(_) | Instruction::Splat(_) => memory_type(*dtype).is_some(),
-            Instruction::Cast(_) => true,
+        let may_fault = |instruction: &Instruction| match instruction {
+            Instruction::Map { op, compute, operands } => program.may_fault(*op, *compute, operands),
+            _ => false,
         };
-        let mut lines = program.instructions.iter().zip(&program.dtypes);
-        if !lines.all(is_known) || memory_type(program.dtypes[program.result]).is_none() {
+        if program.instructions.iter().any(may_fault) {
             return None;
         }
         let read = |kind: &LoadKind| match kind {
@@ -176,9 +173,13 @@ impl CodeKey {
         let mut code = Builder::new();
         let numbers = self.lines.iter().filter(|(line, _)| *line == Line::Number);
         let numbers = numbers.map(|(_, dtype)| (*dtype, Read::Number));
-        let operands: Vec<(DType, Read)> = self.loads.iter().copied().chain(numbers).collect();
-        let types: Option<Vec<Type>> = operands.iter().map(|(dtype, _)| memory_type(*dtype)).collect();
-        let inputs: Vec<Value> = types?.into_iter().map(|ty| code.input(ty)).collect();
+        let (mut inputs, mut reads) = (Vec::new(), Vec::new());
+        for (dtype, read) in self.loads.iter().copied().chain(numbers) {
+            let types = memory_types(dtype);
+            let values: SmallVec<[Value; 2]> = types.iter().map(|&ty| code.input(ty)).collect();
+            inputs.push(values);
+            reads.extend(types.iter().map(|_| of_part(read, types.len())));
+        }
         let mut number = self.loads.len()..;
         let multiplies = |compute: DType| compute != DType::F32 || Tuning::active().divide_f32_by_reciprocal;
         let is_one = |register: Register| match self.lines[register].0 {
@@ -189,8 +190,8 @@ impl CodeKey {
         let mut registers: Vec<Recorded> = Vec::new();
         for (line, dtype) in &self.lines {
             registers.push(match line {
-                Line::Load(load) => record_load(&mut code, *dtype, inputs[*load]),
-                Line::Number => record_load(&mut code, *dtype, inputs[number.next()?]),
+                Line::Load(load) => record_load(&mut code, *dtype, &inputs[*load]),
+                Line::Number => record_load(&mut code, *dtype, &inputs[number.next()?]),
                 Line::Cast(from) => record_cast(&mut code, self.lines[*from].1, *dtype, registers[*from]),
                 Line::Map(op, compute, by) => {
                     let operands: SmallVec<[Recorded; 4]> =
@@ -209,14 +210,14 @@ impl CodeKey {
             });
         }
         let (_, dtype) = self.lines[self.result];
-        let mut result = record_store(&mut code, dtype, registers[self.result]);
-        debug_assert_ne!(code.ty(result), Type::Mask);
-        let mut reads: Vec<Read> = operands.into_iter().map(|(_, read)| read).collect();
+        let mut results = record_store(&mut code, dtype, registers[self.result]);
+        debug_assert_ne!(code.ty(results[0]), Type::Mask);
         let write = match self.end {
+            End::Stored(_) if results.len() > 1 => Write::Part,
             End::Stored(write) => write,
             End::Along(op, _) | End::Across(op) => {
-                let held = code.input(code.ty(result));
-                result = record_step(&mut code, op, held, result)?;
+                let held = code.input(code.ty(results[0]));
+                results[0] = record_step(&mut code, op, held, results[0])?;
                 reads.push(if let End::Along(_, count) = self.end {
                     Read::Along(count)
                 } else {
@@ -225,7 +226,17 @@ impl CodeKey {
                 Write::Cached
             }
         };
-        let code = code.finish(&[result]);
-        Some(Row { code, reads, writes: vec![write], prefetch_bytes: self.prefetch_bytes })
+        let (code, writes) = (code.finish(&results), vec![write; results.len()]);
+        Some(Row { code, reads, writes, prefetch_bytes: self.prefetch_bytes })
+    }
+}
+
+/// How a part of elements is read that are so many values each: those of contiguous elements are apart.
+fn of_part(read: Read, parts: usize) -> Read {
+    let apart = |elements: i8| elements.checked_mul(parts as i8);
+    match read {
+        Read::Vector if parts > 1 => Read::Stepped(apart(1)),
+        Read::Stepped(step) => Read::Stepped(step.and_then(apart)),
+        read => read,
     }
 }

@@ -43,8 +43,8 @@ pub(in crate::exec) struct Stage {
 /// A program as stages; shared by the threads that run it.
 pub(crate) struct Compiled {
     pub(in crate::exec) stages: Vec<Stage>,
-    /// The bytes of the program's numbers.
-    pub(in crate::exec) numbers: Vec<[u8; 16]>,
+    /// The program's numbers as elements, and the bytes that each has.
+    pub(in crate::exec) numbers: Vec<([u8; 16], usize)>,
     /// Bytes of an element of each tile.
     pub(in crate::exec) tiles: Vec<usize>,
     /// How each load is read, and the bytes of its elements.
@@ -117,7 +117,7 @@ struct Builder<'a> {
     stored: Vec<Option<StageInput>>,
     /// The tiles that repeat registers of one element.
     repeated: Vec<Option<usize>>,
-    numbers: Vec<[u8; 16]>,
+    numbers: Vec<([u8; 16], usize)>,
     stages: Vec<Stage>,
     /// Bytes of an element of each tile, and the tiles that have been read for the last time.
     tiles: Vec<usize>,
@@ -144,9 +144,9 @@ impl<'a> Builder<'a> {
         let stored = |(instruction, &dtype): (&Instruction, &DType)| match instruction {
             Instruction::Load(load) => Some(StageInput::Load(*load)),
             Instruction::Splat(number) => {
-                let mut bytes = [0; 16];
-                store_scalar(*number, dtype, &mut bytes[..dtype.item_size()]);
-                numbers.push(bytes);
+                let (mut bytes, item) = ([0; 16], dtype.item_size());
+                store_scalar(*number, dtype, &mut bytes[..item]);
+                numbers.push((bytes, item));
                 Some(StageInput::Number(numbers.len() - 1))
             }
             _ => None,

@@ -37,7 +37,7 @@ pub(super) fn number_bits(number: Scalar, dtype: DType) -> Parts<u64> {
 /// What is stored of an element.
 pub(super) fn stored(code: &mut Builder, dtype: DType, element: Recorded) -> Parts<Value> {
     match element {
-        Recorded::Real(_) => smallvec![record_store(code, dtype, element)],
+        Recorded::Real(_) => record_store(code, dtype, element),
         Recorded::Complex(re, im) => smallvec![re, im],
     }
 }
@@ -46,7 +46,7 @@ pub(super) fn stored(code: &mut Builder, dtype: DType, element: Recorded) -> Par
 pub(super) fn element(code: &mut Builder, dtype: DType, parts: &[Value]) -> Recorded {
     match *parts {
         [re, im] => Recorded::Complex(re, im),
-        _ => record_load(code, dtype, parts[0]),
+        _ => record_load(code, dtype, parts),
     }
 }
 
