@@ -42,8 +42,8 @@ pub enum Write {
     /// With non-temporal stores, where the result is aligned to its vectors. The caller makes them visible
     /// to other threads by a fence.
     NonTemporal,
-    /// They alternate with those of the other result: one has the first parts of elements, the other the second
-    /// ones, which follow them. The results are these two, of 64 bits each.
+    /// They alternate with those of the other result: one has the first parts of elements, the other the
+    /// second ones, which follow them. The results are these two, of 64 bits each.
     Part,
 }
 

@@ -32,8 +32,8 @@ use crate::row::{Read, Row, Write};
 /// Why a row is not printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unprintable {
-    /// There is not one way of reading for each input, or of writing for each result, or accumulators or parts
-    /// are not as [`Read`] and [`Write`] say.
+    /// There is not one way of reading for each input, or of writing for each result, or accumulators or
+    /// parts are not as [`Read`] and [`Write`] say.
     Operands,
     /// Its values need more memory than a stack should give.
     Stack,

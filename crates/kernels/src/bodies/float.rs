@@ -132,7 +132,8 @@ pub(super) fn short_remainder<V: Floats>(a: V, b: V) -> (V, V::Mask) {
 /// The remainder of truncated division, which has the sign of `a`. It is exact.
 #[inline(always)]
 pub(crate) fn fmod<V: Floats>(a: V, b: V) -> V {
-    // Where truncation and fused multiply-add are function calls, they take longer than a bit-by-bit division.
+    // Where truncation and fused multiply-add are function calls, they take longer than a bit-by-bit
+    // division.
     if V::IS_ALONE {
         return a.remainder(b);
     }

@@ -1,7 +1,7 @@
 //! Owns the element-wise kernels of complex numbers. A block of numbers is split into real and imaginary
 //! parts, on which bodies work, so that simple ones are done for several numbers at once. Parts are `f64`, so
-//! that one function serves both dtypes; for simple operations those of c64 stay `f32`. It does not know what an
-//! operation computes.
+//! that one function serves both dtypes; for simple operations those of c64 stay `f32`. It does not know what
+//! an operation computes.
 
 use std::marker::PhantomData;
 

@@ -8,8 +8,9 @@
 //! (`group`).
 //!
 //! Every operation here is exact or correctly rounded, so what is written in them gives the same bits
-//! everywhere. The only horizontal operations are transposed loads. There are no reciprocal estimates, because
-//! those differ between instruction sets. Look-up tables have 16 numbers, which AVX-512 permutes in registers.
+//! everywhere. The only horizontal operations are transposed loads. There are no reciprocal estimates,
+//! because those differ between instruction sets. Look-up tables have 16 numbers, which AVX-512 permutes in
+//! registers.
 //!
 //! Deliberately unknown here: memory, tiles, tails, and which functions exist.
 
@@ -149,8 +150,8 @@ pub(crate) trait Shift: Bits + Shl<usize, Output = Self> + Shr<usize, Output = S
 
 impl<B: Bits + Shl<usize, Output = B> + Shr<usize, Output = B>> Shift for B {}
 
-/// IEEE 754 numbers that are computed with at once: one, those of a register, or that of a code. The operators
-/// round to nearest even, each on its own: nothing is contracted.
+/// IEEE 754 numbers that are computed with at once: one, those of a register, or that of a code. The
+/// operators round to nearest even, each on its own: nothing is contracted.
 ///
 /// Implementations mark every method `#[inline(always)]`, and so do the functions written over them: a body
 /// compiled on its own would not have the instruction set of its caller.

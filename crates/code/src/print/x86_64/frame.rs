@@ -657,8 +657,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes elements whose parts are in the buffers of the two results, vector by vector. Behind a body, the
-    /// first registers have no values.
+    /// Writes elements whose parts are in the buffers of the two results, vector by vector. Behind a body,
+    /// the first registers have no values.
     fn join_parts(&mut self, copies: u32) {
         let (lanes, result) = (self.steps.lanes, self.row.reads.len());
         let vector = self.set.vector_bytes();
