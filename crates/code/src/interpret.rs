@@ -179,7 +179,14 @@ fn binary_float<F: Float>(binary: Binary, a: F, b: F) -> F {
             let half = b.half().round_ties_even();
             a * half.power_of_2() * (b - half).power_of_2()
         }
-        _ => unreachable!("the verifier keeps it to words and masks"),
+        Binary::And
+        | Binary::Or
+        | Binary::Xor
+        | Binary::ShiftLeft
+        | Binary::ShiftRight
+        | Binary::ShiftRightSigned => {
+            unreachable!("the verifier keeps it to words and masks")
+        }
     }
 }
 
@@ -195,7 +202,9 @@ fn binary_word(binary: Binary, ty: Type, a: u64, b: u64) -> u64 {
         Binary::ShiftLeft => a << count,
         Binary::ShiftRight => a >> count,
         Binary::ShiftRightSigned => (signed(ty, a) >> count) as u64,
-        _ => unreachable!("the verifier keeps it to floats"),
+        Binary::Div | Binary::Min | Binary::Max | Binary::Ldexp | Binary::Scale => {
+            unreachable!("the verifier keeps it to floats")
+        }
     }
 }
 

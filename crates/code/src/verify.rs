@@ -80,8 +80,15 @@ fn is_typed(code: &Code, &Instruction { ty, operation }: &Instruction) -> bool {
     match operation {
         Operation::Input(index) => code.inputs.get(index as usize) == Some(&ty) && ty != Type::Mask,
         Operation::Constant(bits) => bits <= u64::MAX >> (64 - ty.bits()),
-        Operation::Unary(Unary::Not, a) => of(a) == ty && (ty.is_word() || ty == Type::Mask),
-        Operation::Unary(_, a) => of(a) == ty && ty.is_float(),
+        Operation::Unary(unary, a) => {
+            of(a) == ty
+                && match unary {
+                    Unary::Neg | Unary::Abs | Unary::Sqrt => ty.is_float(),
+                    Unary::RoundTiesEven | Unary::Floor | Unary::Ceil | Unary::Trunc => ty.is_float(),
+                    Unary::Exponent | Unary::Significand => ty.is_float(),
+                    Unary::Not => ty.is_word() || ty == Type::Mask,
+                }
+        }
         Operation::Binary(binary, a, b) => {
             of(a) == ty
                 && of(b) == ty

@@ -41,10 +41,10 @@ fn words(bytes: &[u8], size: usize) -> Vec<u64> {
     bytes.chunks(size).map(word).collect()
 }
 
-/// What a code stores for the numbers of one row.
-fn run(code: &Code, numbers: &[u64], result: DType) -> Vec<u8> {
-    let part = stored_type(result).bits() as usize / 8;
-    code.run(numbers).iter().flat_map(|bits| bits.to_le_bytes()[..part].to_vec()).collect()
+/// The element whose parts are the results of a code.
+fn stored(results: &[u64], dtype: DType) -> Vec<u8> {
+    let part = stored_type(dtype).bits() as usize / 8;
+    results.iter().flat_map(|bits| bits.to_le_bytes()[..part].to_vec()).collect()
 }
 
 /// Rows of numbers at which functions change their way and of any bits; no integer is divided by zero.
@@ -122,12 +122,16 @@ impl Recording {
 
     /// Holds the code, and the machine code that is printed of it, to the elements of a kernel.
     fn assert_kernel(&self, want: &[u8]) {
-        for (row, want) in self.rows.iter().zip(want.chunks(self.result.item_size())) {
-            let got = run(&self.code, &self.of_parts(row), self.result);
+        let numbers = self.numbers();
+        let results: Vec<Vec<u64>> = numbers.iter().map(|row| self.code.run(row)).collect();
+        for ((row, results), want) in
+            self.rows.iter().zip(&results).zip(want.chunks(self.result.item_size()))
+        {
+            let got = stored(results, self.result);
             assert_same(&got, want, self.result, || format!("{} of {row:?}", self.name()));
         }
         #[cfg(has_code)]
-        super::printed::assert_printed(&self.code, &self.numbers(), || self.name());
+        super::printed::assert_printed(&self.code, &numbers, &results, || self.name());
     }
 }
 
@@ -242,7 +246,8 @@ fn a_recorded_number_is_the_element_that_is_stored() {
             let element = record_scalar(&mut code, scalar, dtype);
             let mut want = vec![0; dtype.item_size()];
             store_scalar(scalar, dtype, &mut want);
-            assert_eq!(run(&finished(code, dtype, element), &[], dtype), want, "{scalar:?} {dtype}");
+            let results = finished(code, dtype, element).run(&[]);
+            assert_eq!(stored(&results, dtype), want, "{scalar:?} {dtype}");
         }
     }
 }

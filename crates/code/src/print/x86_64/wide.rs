@@ -288,53 +288,45 @@ impl Selection<'_> {
     }
 
     fn unary(&mut self, unary: Unary, is_64: bool, bytes: u32, a: Id) -> Id {
-        if unary == Unary::Neg {
-            let sign = if is_64 { self.constant(1 << 63, 8) } else { self.constant(1 << 31, 4) };
-            let pair = by_width(
-                is_64,
-                pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxord_xmm_k1z_xmm_xmmm128b32),
-                pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxorq_xmm_k1z_xmm_xmmm128b64),
-            );
-            return self.make(pair, bytes, Shape::Binary { commutes: true }, &[a, sign]);
-        }
-        if unary == Unary::Sqrt {
-            let pair = by_width(
-                is_64,
-                pair!(VEX_Vsqrtps_xmm_xmmm128, EVEX_Vsqrtps_xmm_k1z_xmmm128b32),
-                pair!(VEX_Vsqrtpd_xmm_xmmm128, EVEX_Vsqrtpd_xmm_k1z_xmmm128b64),
-            );
-            return self.make(pair, bytes, Shape::Unary, &[a]);
-        }
-        if unary == Unary::Exponent {
-            let pair = by_width(
-                is_64,
-                pair!(-, EVEX_Vgetexpps_xmm_k1z_xmmm128b32),
-                pair!(-, EVEX_Vgetexppd_xmm_k1z_xmmm128b64),
-            );
-            return self.make(pair, bytes, Shape::Unary, &[a]);
-        }
         let round = by_width(
             is_64,
             pair!(VEX_Vroundps_xmm_xmmm128_imm8, EVEX_Vrndscaleps_xmm_k1z_xmmm128b32_imm8),
             pair!(VEX_Vroundpd_xmm_xmmm128_imm8, EVEX_Vrndscalepd_xmm_k1z_xmmm128b64_imm8),
         );
         let (pair, immediate) = match unary {
-            // Bit 3: without exceptions.
-            Unary::RoundTiesEven => (round, 8),
-            Unary::Floor => (round, 9),
-            Unary::Ceil => (round, 10),
-            Unary::Trunc => (round, 11),
-            Unary::Significand => {
+            Unary::Neg => {
+                let sign = if is_64 { self.constant(1 << 63, 8) } else { self.constant(1 << 31, 4) };
                 let pair = by_width(
                     is_64,
-                    pair!(-, EVEX_Vgetmantps_xmm_k1z_xmmm128b32_imm8),
-                    pair!(-, EVEX_Vgetmantpd_xmm_k1z_xmmm128b64_imm8),
+                    pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxord_xmm_k1z_xmm_xmmm128b32),
+                    pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxorq_xmm_k1z_xmm_xmmm128b64),
                 );
-                (pair, 0)
+                return self.make(pair, bytes, Shape::Binary { commutes: true }, &[a, sign]);
             }
-            _ => unreachable!("it is lowered, or has been seen to"),
+            Unary::Sqrt => {
+                let single = pair!(VEX_Vsqrtps_xmm_xmmm128, EVEX_Vsqrtps_xmm_k1z_xmmm128b32);
+                let double = pair!(VEX_Vsqrtpd_xmm_xmmm128, EVEX_Vsqrtpd_xmm_k1z_xmmm128b64);
+                (by_width(is_64, single, double), None)
+            }
+            // Bit 3: without exceptions.
+            Unary::RoundTiesEven => (round, Some(8)),
+            Unary::Floor => (round, Some(9)),
+            Unary::Ceil => (round, Some(10)),
+            Unary::Trunc => (round, Some(11)),
+            Unary::Exponent => {
+                let single = pair!(-, EVEX_Vgetexpps_xmm_k1z_xmmm128b32);
+                let double = pair!(-, EVEX_Vgetexppd_xmm_k1z_xmmm128b64);
+                (by_width(is_64, single, double), None)
+            }
+            Unary::Significand => {
+                let single = pair!(-, EVEX_Vgetmantps_xmm_k1z_xmmm128b32_imm8);
+                let double = pair!(-, EVEX_Vgetmantpd_xmm_k1z_xmmm128b64_imm8);
+                (by_width(is_64, single, double), Some(0))
+            }
+            Unary::Abs | Unary::Not => unreachable!("it is lowered, or has a mask"),
         };
-        self.make_with(pair, bytes, Shape::Unary, &[a], immediate)
+        let encoding = self.encoding(pair, bytes);
+        self.list.make(encoding, Shape::Unary, immediate, &[a], (bytes, bytes))
     }
 
     fn binary(&mut self, binary: Binary, ty: Type, a: Value, b: Value) -> Id {
