@@ -1,5 +1,5 @@
-//! Owns the lanes of AVX2 with FMA: 8 `f32` or 4 `f64`. Masks are registers whose elements are all ones or
-//! zero.
+//! Owns the registers of AVX2 with FMA: 8 `f32` or 4 `f64`. Masks are registers whose elements are all ones
+//! or zero.
 
 use std::arch::x86_64::*;
 use std::mem::transmute;

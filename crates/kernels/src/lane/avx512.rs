@@ -1,4 +1,4 @@
-//! Owns the lanes of AVX-512: 16 `f32` or 8 `f64`. Masks are mask registers.
+//! Owns the registers of AVX-512: 16 `f32` or 8 `f64`. Masks are mask registers.
 
 use std::arch::x86_64::*;
 use std::mem::transmute;

@@ -1,5 +1,5 @@
-//! Owns the notation of lanes: methods that are a few instructions, and operators that are one. The unsafe
-//! blocks of lanes are here; it does not know an instruction.
+//! Owns the notation of registers: methods that are a few instructions, and operators that are one. The
+//! unsafe blocks of registers are here; it does not know an instruction.
 
 /// Methods that are a few instructions, always inlined.
 macro_rules! instructions {

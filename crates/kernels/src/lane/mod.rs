@@ -5,7 +5,7 @@
 //! asked (`record`): what is recorded is printed for registers of every length. Reductions and products move
 //! elements in registers in ways of their own, and small ones are done before code would be printed, so they
 //! have registers that the compiler knows: a module for those of each instruction set, and two as one
-//! (`group`).
+//! (`pair`).
 //!
 //! Every operation here is exact or correctly rounded, so what is written in them gives the same bits
 //! everywhere. The only horizontal operations are transposed loads. There are no reciprocal estimates,
@@ -20,15 +20,15 @@ mod instructions;
 pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
-mod group;
 #[cfg(target_arch = "aarch64")]
 pub(crate) mod neon;
+mod pair;
 pub(crate) mod record;
 mod scalar;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use group::Pair;
+pub(crate) use pair::Pair;
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 

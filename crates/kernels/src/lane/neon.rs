@@ -1,4 +1,4 @@
-//! Owns the lanes of NEON: 4 `f32` or 2 `f64`. Masks are registers whose elements are all ones or zero.
+//! Owns the registers of NEON: 4 `f32` or 2 `f64`. Masks are registers whose elements are all ones or zero.
 
 use std::arch::aarch64::*;
 use std::mem::transmute;

@@ -124,8 +124,7 @@ impl Recording {
     fn assert_kernel(&self, want: &[u8]) {
         let numbers = self.numbers();
         let results: Vec<Vec<u64>> = numbers.iter().map(|row| self.code.run(row)).collect();
-        for ((row, results), want) in
-            self.rows.iter().zip(&results).zip(want.chunks(self.result.item_size()))
+        for ((row, results), want) in self.rows.iter().zip(&results).zip(want.chunks(self.result.item_size()))
         {
             let got = stored(results, self.result);
             assert_same(&got, want, self.result, || format!("{} of {row:?}", self.name()));
