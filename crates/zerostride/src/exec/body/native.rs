@@ -11,7 +11,7 @@ use zerostride_kernels::{
     Native, Printing, Recorded, Tuning, memory_types, record, record_cast, record_load, record_quotient,
     record_step, record_store,
 };
-use zerostride_ops::{DType, Op, Reduction};
+use zerostride_ops::{Category, DType, Op, Reduction};
 
 use super::load_kind::LoadKind;
 use crate::fork::{Guarded, Lock, OnceLock};
@@ -74,6 +74,9 @@ impl ProgramCode {
         if program.instructions.iter().any(may_fault) {
             return None;
         }
+        // Sums of complex numbers are those of twice as many floats.
+        let of_parts = is_by_parts(program, kinds);
+        let own = |dtype: DType| if of_parts { dtype.to_real() } else { dtype };
         let read = |kind: &LoadKind| match kind {
             LoadKind::Vector => Read::Vector,
             LoadKind::Splat => Read::Splat,
@@ -83,11 +86,17 @@ impl ProgramCode {
             Instruction::Load(load) => Line::Load(*load),
             Instruction::Splat(_) => Line::Number,
             Instruction::Cast(from) => Line::Cast(*from),
-            Instruction::Map { op, compute, operands } => Line::Map(*op, *compute, operands.clone()),
+            Instruction::Map { op, compute, operands } => Line::Map(*op, own(*compute), operands.clone()),
         };
+        let dtypes = program.dtypes.iter().map(|&dtype| own(dtype));
         let source = CodeKey {
-            loads: program.loads.iter().zip(kinds).map(|(load, kind)| (load.dtype, read(kind))).collect(),
-            lines: program.instructions.iter().map(line).zip(program.dtypes.iter().copied()).collect(),
+            loads: program
+                .loads
+                .iter()
+                .zip(kinds)
+                .map(|(load, kind)| (own(load.dtype), read(kind)))
+                .collect(),
+            lines: program.instructions.iter().map(line).zip(dtypes).collect(),
             result: program.result,
             end,
             prefetch_bytes: 0,
@@ -140,6 +149,17 @@ impl ProgramCode {
         worth(self.computed.load(Ordering::Relaxed))
             || worth(self.computed.fetch_add(more, Ordering::Relaxed).saturating_add(more))
     }
+}
+
+/// Whether a program computes each part of contiguous complex numbers from the same parts of others.
+pub(super) fn is_by_parts(program: &Program, kinds: &[LoadKind]) -> bool {
+    let is_alone = |instruction: &Instruction| match instruction {
+        Instruction::Load(load) => kinds[*load] == LoadKind::Vector,
+        Instruction::Map { op, .. } => matches!(op, Op::Add | Op::Sub | Op::Neg | Op::Positive),
+        Instruction::Splat(_) | Instruction::Cast(_) => false,
+    };
+    program.dtypes.iter().all(|dtype| dtype.category() == Category::Complex)
+        && program.instructions.iter().all(is_alone)
 }
 
 /// Whether a program that runs on so many elements for the first time is worth printing.
