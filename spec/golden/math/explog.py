@@ -7,7 +7,7 @@ one signed byte per row the distance from that result to the true value in units
 so that errors below one ULP can be measured too. A function whose result there is NaN, infinite or exact has 0.
 
 Arguments are the special values, numbers drawn over all exponents, numbers drawn where the function is interesting,
-and the neighbours of the points where an implementation switches or overflows.
+the neighbours of the points where an implementation switches or overflows, and the hardest known arguments to round.
 """
 
 import math
@@ -17,6 +17,8 @@ from pathlib import Path
 import gmpy2
 import numpy as np
 from gmpy2 import mpfr
+
+from worst_cases import worst_cases
 
 # Wide enough for 1 - x with the smallest subnormal x.
 gmpy2.get_context().precision = 2400
@@ -186,7 +188,8 @@ def main():
             values = specials(kind) + [v for edge in edges for v in neighbours(kind, edge)]
             values += all_exponents(kind, rng, 200)
             values += [rng.uniform(*interval) for interval in intervals for _ in range(250)]
-            print(name, dtype, write(name, dtype, function, [(v,) for v in values]))
+            rows = [(v,) for v in values] + worst_cases(name, dtype, function)
+            print(name, dtype, write(name, dtype, function, rows))
         for name, (function, boxes) in BINARY.items():
             rng = random.Random(f"{name} {dtype}")
             ends = [0.0, 1.0, 2.0, 3.0, 0.5, 2.5, 1e6 + 1, float(np.finfo(kind).tiny) / 4, float(np.finfo(kind).max), INF]
@@ -197,6 +200,7 @@ def main():
             if name != "softplus":
                 rows += list(zip(all_exponents(kind, rng, 150), all_exponents(kind, rng, 150)))
             rows += [(rng.uniform(*a), rng.uniform(*b)) for a, b in boxes for _ in range(250)]
+            rows += worst_cases(name, dtype, function)
             print(name, dtype, write(name, dtype, function, rows))
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from gmpy2 import mpc, mpfr, mpq
 
 from explog import FORMATS, INF, NAN, all_exponents, neighbours, rounded, specials, write
+from worst_cases import worst_cases
 
 PRECISION = 500
 gmpy2.get_context().precision = PRECISION
@@ -303,7 +304,8 @@ def main(names):
                 values += [abs(v) if name in REFLECTED else v for v in all_exponents(kind, rng, 200)]
                 values += [rng.uniform(*interval) for interval in intervals for _ in range(200)]
                 values = [v for v in values if not (name in REFLECTED and v < 0 and kind(v) != np.rint(kind(v)))]
-            print(name, dtype, write(name, dtype, function, [(v,) for v in values]))
+            rows = [(v,) for v in values] + worst_cases(name, dtype, function)
+            print(name, dtype, write(name, dtype, function, rows))
         for name, intervals in REFLECTED.items():
             if names and name not in names:
                 continue
@@ -321,6 +323,7 @@ def main(names):
             rows = [(x, y) for x in ends for y in ends]
             rows += list(zip(all_exponents(kind, rng, 300), all_exponents(kind, rng, 300)))
             rows += [(rng.uniform(*a), rng.uniform(*b)) for a, b in boxes for _ in range(250)]
+            rows += worst_cases(name, dtype, function)
             print(name, dtype, write(name, dtype, function, rows))
     for dtype in ("c64", "c128"):
         for name, function in COMPLEX.items():
