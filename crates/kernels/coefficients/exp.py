@@ -1,8 +1,8 @@
-"""Prints the constants of `src/math/exp.rs`."""
+"""Prints the constants of `src/math/exp.rs`, and the exponential of `tanh`."""
 
 from mpmath import exp, factorial, log, mpf
 
-from fit import fit, series, show, split
+from fit import fit, rounded, series, show, split
 
 LN2 = log(mpf(2))
 HALF = LN2 / 2 * (1 + mpf(2) ** -8)
@@ -18,8 +18,11 @@ for bits, degree, integer_bits in [(24, 4, 8), (53, 9, 11)]:
     p, error = fit(f, lambda r: r * r, -HALF, HALF, degree, bits)
     show("EXPM1", p, error, bits)
 
-print("\n===== single precision, whole polynomials")
+print("\n===== single precision")
+# Whole in `src/math/hyperbolic.rs`, from the third coefficient on in `src/math/exp.rs`.
 p, error = fit(exp, lambda r: exp(-r), -HALF, HALF, 6, 24, exact=[1, 1])
-show("EXP", p, error, 24)
-p, error = fit(lambda r: mpf(2) ** r, lambda r: mpf(2) ** -r, mpf(-0.5), mpf(0.5), 6, 24, exact=[1])
-show("EXP2", p, error, 24)
+show("SHORT_EXP", p, error, 24)
+FIRST = rounded(LN2, 24)
+f = series(lambda r: (mpf(2) ** r - 1) / r - FIRST, lambda k: LN2 ** (k + 1) / factorial(k + 1) - (0 if k else FIRST))
+p, error = fit(f, lambda r: r * mpf(2) ** -r, mpf(-0.5), mpf(0.5), 5, 24)
+show("SHORT_EXP2", p, error, 24)

@@ -2,27 +2,52 @@
 in `src/math/trig.rs`, their inverses in `src/math/single.rs`, the error function in `src/math/erf_table.rs`.
 """
 
-from mpmath import asin, atan, binomial, cos, erf, factorial, log, mpf, pi, sin, sqrt, tan, taylor
+from mpmath import asin, atan, binomial, cos, erf, exp, factorial, findroot, log, mpf, nint, pi, sin, sqrt, tan, taylor
 
 from fit import fit, literal, rounded, series, show
 
 QUARTER = (pi / 4 * mpf("1.001")) ** 2
 STEP = mpf(17) / 64
 DEGREE = 5
+# Below, the table has erf(x) / x, which is even; from the twelfth multiple on erf(x) is 1 but for few places.
+RATIO_TO, FLAT_FROM = 3, 12
 
 
-def ratio(x):
-    """erf(x) / x, which is even."""
-    return erf(x) / x if abs(x) > mpf("1e-20") else 2 / sqrt(pi)
+def centre(multiple):
+    """A number near a multiple of the step, and what the table has there, which is nearly a number of the format."""
+    at = STEP * multiple
+    if multiple == 0:
+        return at, rounded(2 / sqrt(pi), 24)
+    if multiple >= FLAT_FROM:
+        places = max(1, nint((1 - erf(at)) * 2**24))
+        at = findroot(lambda x: log((1 - erf(x)) * 2**24 / places), at, tol=1e-20)
+        return rounded(at, 24), 1 - places / mpf(2) ** 24
+    grid = mpf(2) ** (-21 if multiple == 1 else -20)
+    near = [at + i * grid for i in range(-400, 401)]
+    values = [erf(x) / (x if multiple < RATIO_TO else 1) for x in near]
+    missing = [abs(y / rounded(y, 24) - 1) for y in values]
+    best = missing.index(min(missing))
+    return near[best], rounded(values[best], 24)
 
 
 def near(multiple):
-    """The leading coefficient in two words, and the other ones."""
-    centre, half = STEP * multiple, STEP / 2 * mpf("1.001")
-    first = rounded(ratio(centre), 24)
-    low = rounded(ratio(centre) - first, 24)
-    p, error = fit(lambda t: ratio(centre + t) - first, lambda t: 1 / ratio(centre + t), -half, half, DEGREE, 24, exact=[low])
-    return [first, *p[1:], low], error
+    """The number, the table's value there, and the polynomial of the rest in the distance from the first power on."""
+    at, value = centre(multiple)
+    if multiple == 0:
+        low = rounded(2 / sqrt(pi) - value, 24)
+        f = lambda z: (erf(sqrt(z)) / sqrt(z) - value - low) / z
+        p, error = fit(f, lambda z: z, mpf("1e-8"), (STEP * mpf("0.501")) ** 2, 1, 24)
+        return [at, value, low, 0, p[0], 0, p[1], 0], error
+    slope = value if multiple < RATIO_TO else 0
+
+    def rest(t):
+        if abs(t) < mpf("1e-12"):
+            return 2 / sqrt(pi) * exp(-at * at) - slope
+        return (erf(at + t) - (at + t if slope else 1) * value) / t
+
+    ends = [STEP * (multiple + side) - at for side in (mpf("-0.501"), mpf("0.501"))]
+    p, error = fit(rest, lambda t: t, *ends, DEGREE, 24)
+    return [at, value, *p], error
 
 
 def odd(name, function, term, largest, degree):
@@ -48,6 +73,6 @@ if __name__ == "__main__":
         print("SHORT_HALF_PI", repr(float(rounded(rest, 24))))
         rest -= rounded(rest, 24)
     rows, errors = zip(*(near(multiple) for multiple in range(16)))
-    print(f"SHORT_RATIO, error 2^{float(log(max(errors), 2)):.1f}; the last row is SHORT_RATIO_LOW")
+    print(f"SHORT_CENTRES, SHORT_VALUES, SHORT_REST, error 2^{float(log(max(errors), 2)):.1f}")
     for row in zip(*rows):
-        print(", ".join(literal(x, 24) for x in row))
+        print(", ".join(literal(x, 24) if x else "0.0" for x in row))

@@ -5,7 +5,7 @@
 
 use super::dw::{Dw, fast_two_sum, two_prod};
 use super::{Real, clamp, is_short, poly, short};
-use crate::lane::{Element, Lane};
+use crate::lane::{Element, Lane, rare};
 
 /// The constants of the exponential functions for an element type.
 pub(crate) trait ExpConstants: Element {
@@ -111,15 +111,59 @@ fn expm1_in_two_words<V: Real>(x: V) -> V {
     y + y
 }
 
-/// e^x as a significand and a power of two, for `x` in the exponent range.
-#[inline(always)]
-pub(super) fn exp_parts<V: Lane<Elem = f32>>(x: V) -> (V, V) {
-    let n = x.exponent(f32::LOG2_E);
-    let (ln2_hi, ln2_lo) = f32::LN2_SPLIT;
-    let r = n.mul_add(-V::splat(ln2_lo), n.mul_add(-V::splat(ln2_hi), x));
-    // e^r itself: a double word would cost twice as much and gain 0.4 ULP.
-    (poly(r, &[1.0, 1.0, 0.49999994, 0.1666652, 0.041668274, 0.008368876, 0.0013820427]), n)
+/// An exponential of `f32` as `2^n · (1 + p)`. The sum `1 + p` is only rounded where it is scaled, so that
+/// results rise with `p`, which has a finer last place.
+#[derive(Clone, Copy)]
+struct Short<V> {
+    /// n + `SHORT_ROUNDER`.
+    sum: V,
+    p: V,
 }
+
+/// Its last bits are the exponent of 1 in its place.
+const SHORT_ROUNDER: f32 = f32::ROUNDER + 127.0;
+
+impl<V: Lane<Elem = f32>> Short<V> {
+    /// e^x for `x` in the exponent range.
+    #[inline(always)]
+    fn of(x: V) -> Self {
+        let sum = x.mul_add(V::splat(f32::LOG2_E), V::splat(SHORT_ROUNDER));
+        let n = sum - V::splat(SHORT_ROUNDER);
+        // The first step is exact: unless n is 0, both numbers are multiples of 2^-25, and so is the
+        // difference, which is below 1/2.
+        let first = n.mul_add(-V::splat(f32::LN2.0), x);
+        let low = n * -V::splat(f32::LN2.1);
+        let r = first + low;
+        Short { sum, p: first + (r * r).mul_add(poly(r, &SHORT_EXP), low) }
+    }
+
+    /// 2^x for `x` in the exponent range.
+    #[inline(always)]
+    fn of_base_2(x: V) -> Self {
+        let sum = x + V::splat(SHORT_ROUNDER);
+        let r = x - (sum - V::splat(SHORT_ROUNDER));
+        Short { sum, p: r.mul_add(V::splat(f32::LN2.0), r * poly(r, &SHORT_EXP2)) }
+    }
+
+    /// The exponential, if 2^n is a normal number and so is this.
+    #[inline(always)]
+    fn scaled(self) -> V {
+        let power = V::from_bits(self.sum.to_bits() << f32::SIGNIFICAND);
+        self.p.mul_add(power, power)
+    }
+
+    /// The exponential.
+    #[inline(always)]
+    fn scaled_far(self) -> V {
+        (self.p + V::num(1.0)).ldexp(self.sum - V::splat(SHORT_ROUNDER))
+    }
+}
+
+/// (e^r - 1 - r) / r² for |r| <= ln(2)/2.
+const SHORT_EXP: [f32; 5] = [0.49999994, 0.1666652, 0.041668274, 0.008368876, 0.0013820427];
+/// (2^r - 1) / r less the first word of ln 2, for |r| <= 1/2.
+const SHORT_EXP2: [f32; 6] =
+    [2.0404231e-8, 0.24022648, 0.055503324, 0.009618458, 0.0013398924, 0.00015347544];
 
 impl ExpConstants for f32 {
     const LOG2_E: f32 = std::f32::consts::LOG2_E;
@@ -131,22 +175,18 @@ impl ExpConstants for f32 {
 
     #[inline(always)]
     fn exp<V: Lane<Elem = f32>>(x: V) -> V {
-        let (bottom, top) = Self::EXP_RANGE;
-        let x = clamp(x, bottom, top);
-        let (significand, n) = exp_parts(x);
-        significand.ldexp(n)
+        rare!(!x.abs().le(V::num(87.0)), Short::of(x).scaled(), {
+            let (bottom, top) = Self::EXP_RANGE;
+            Short::of(clamp(x, bottom, top)).scaled_far()
+        })
     }
 
     #[inline(always)]
     fn exp2<V: Lane<Elem = f32>>(x: V) -> V {
-        let (bottom, top) = Self::EXP2_RANGE;
-        let x = clamp(x, bottom, top);
-        let n = x.round_ties_even();
-        let p = poly(
-            x - n,
-            &[1.0, std::f32::consts::LN_2, 0.24022648, 0.055503596, 0.0096185, 0.0013390977, 0.00015328692],
-        );
-        p.ldexp(n)
+        rare!(!x.abs().le(V::num(126.0)), Short::of_base_2(x).scaled(), {
+            let (bottom, top) = Self::EXP2_RANGE;
+            Short::of_base_2(clamp(x, bottom, top)).scaled_far()
+        })
     }
 }
 

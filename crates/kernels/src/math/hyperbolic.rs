@@ -5,7 +5,7 @@
 //! `tanh`, whose polynomial comes from `coefficients/tanh.py`.
 
 use super::dw::{Dw, fast_two_sum};
-use super::exp::{ExpConstants, Exponential, exp_parts};
+use super::exp::{ExpConstants, Exponential};
 use super::power::{Power, PowerConstants};
 use super::{Real, clamp, is_short, poly, short};
 use crate::lane::{Element, rare};
@@ -111,13 +111,19 @@ impl Tanh for f32 {
         let a = x.abs();
         // 1 - 2 / (e^2a + 1): the subtrahend is at most a quarter, and so is the weight of its error.
         let (one, two) = (V::num(1.0), V::num(2.0));
-        let (significand, n) = exp_parts(V::num(10.0).min(a) * two);
-        let far = one - two / significand.mul_add(V::exp2_int(n), one);
+        let twice = V::num(10.0).min(a) * two;
+        let n = twice.exponent(f32::LOG2_E);
+        let (ln2_hi, ln2_lo) = f32::LN2_SPLIT;
+        let r = n.mul_add(-V::splat(ln2_lo), n.mul_add(-V::splat(ln2_hi), twice));
+        let far = one - two / poly(r, &SHORT_EXP).mul_add(V::exp2_int(n), one);
         let square = x * x;
         let near = (square * a).mul_add(poly(square, &TANH_NEAR_0), a);
         V::select(a.lt(V::num(1.0)), near, far).mul_sign(x)
     }
 }
+
+/// e^r for |r| <= ln(2)/2.
+const SHORT_EXP: [f32; 7] = [1.0, 1.0, 0.49999994, 0.1666652, 0.041668274, 0.008368876, 0.0013820427];
 
 /// (tanh x - x) / x³ as a polynomial in x², for |x| <= 1.
 const TANH_NEAR_0: [f32; 8] = [

@@ -34,8 +34,6 @@ pub(super) struct Power<V: Lane> {
     high: V,
     /// At most a fortieth of it.
     low: V,
-    /// Both, rounded once.
-    near: V,
 }
 
 impl<V: Real> Power<V> {
@@ -78,7 +76,7 @@ impl<V: Real> Power<V> {
         let high = V::lookup(&V::Elem::POWERS.0, steps);
         let low = two_prod(high, rest.hi);
         let lowest = high.mul_add(curved, low.lo + V::lookup(&V::Elem::POWERS.1, steps));
-        (Power { steps, high, low: low.hi, near: high }, lowest)
+        (Power { steps, high, low: low.hi }, lowest)
     }
 
     #[inline(always)]
@@ -86,7 +84,7 @@ impl<V: Real> Power<V> {
         let p = (rest * rest).mul_add(super::poly(rest, V::Elem::REST), rest);
         let high = V::lookup(&V::Elem::POWERS.0, steps);
         let low = high.mul_add(p, V::lookup(&V::Elem::POWERS.1, steps));
-        Power { steps, high, low, near: high.mul_add(p, high) }
+        Power { steps, high, low }
     }
 
     /// k in the place of an exponent.
@@ -133,14 +131,15 @@ impl<V: Real> Power<V> {
     /// `x` divided by one more than this.
     #[inline(always)]
     pub(super) fn divide_by_one_plus(self, x: V) -> V {
-        // x / (1 + 2^k · m) = 2^-k · x / (2^-k + m).
+        // x / (1 + 2^k · m) = 2^-k · x / (2^-k + m), whose divisor is made two words first: the residue is
+        // then exact, and the quotient rises and falls with the divisor.
         let unit = V::from_bits(V::num(1.0).to_bits() - self.exponent_bits());
-        let sum = unit + self.high;
-        let low = (unit.min(self.high) - (sum - unit.max(self.high))) + self.low;
-        let reciprocal = V::num(1.0) / (unit + self.near);
+        let near = fast_two_sum(self.high, self.low);
+        let sum = fast_two_sum(unit.max(near.hi), unit.min(near.hi));
+        let reciprocal = V::num(1.0) / sum.hi;
         let y = x * reciprocal;
         // Of this sign, a -0 stays.
-        let excess = y.mul_add(low, y.mul_add(sum, -x));
+        let excess = y.mul_add(sum.lo + near.lo, y.mul_add(sum.hi, -x));
         (-excess).mul_add(reciprocal, y) * unit
     }
 }

@@ -1,6 +1,7 @@
 //! Holds the functions of one argument to `docs/accuracy.md`, on every number of f16 and bf16 and on a sample
-//! of `f32`. An ignored test measures every `f32`; the worst numbers it found are tried each time. This file
-//! also reads that document for the tests against MPFR (`ulp`, `special_ulp`).
+//! of `f32`: their errors, that results of neighbours are in the order of the true values, and that odd and
+//! even functions are exactly so. An ignored test looks at every `f32`; the worst numbers it found are tried
+//! each time. This file also reads that document for the tests against MPFR (`ulp`, `special_ulp`).
 //!
 //! The reference is the same function in `f64`, which those tests hold below one ULP: 2^-29 of one in `f32`,
 //! so that four decimals are certain.
@@ -11,11 +12,10 @@ use super::ulp::Measured;
 use crate::math;
 #[cfg(not(debug_assertions))]
 use {
-    super::lanes,
-    crate::isa::{self, Isa, Task},
-    crate::lane::{AnyMask, Bits, Lane},
+    crate::isa::{self, Task},
     crate::math::Real,
     std::marker::PhantomData,
+    std::ops::Range,
 };
 
 const DOCUMENT: &str = include_str!("../../../../../docs/accuracy.md");
@@ -66,11 +66,11 @@ macro_rules! functions {
             #[ignore = "looks at 2^32 numbers"]
             fn $name() {
                 struct Case;
-                impl lanes::Function<1> for Case {
+                impl Function for Case {
                     const NAME: &str = stringify!($name);
 
                     #[inline(always)]
-                    fn at<V: Real>([x]: [V; 1]) -> V {
+                    fn at<V: Real>(x: V) -> V {
                         math::$name(x)
                     }
                 }
@@ -155,7 +155,8 @@ fn the_worst_f32_of_each_function_is_as_far_off_as_the_table_says() {
         let Some([worst, at]) = row(EVERY, function.name) else { continue };
         let [bound, ..] = documented::<4>(UNARY, function.name);
         let error = error(function, at as f32);
-        let is_rounded_up = error <= worst && worst < error + 1e-4;
+        // A half stands where every result is the nearest number.
+        let is_rounded_up = error <= worst && (worst < error + 1e-4 || worst == 0.5);
         assert!(
             is_rounded_up && worst <= bound,
             "{}({at:?}) is off by {error} ULP, not {worst}",
@@ -164,60 +165,181 @@ fn the_worst_f32_of_each_function_is_as_far_off_as_the_table_says() {
     }
 }
 
-/// Holds the largest error over all bit patterns against the document.
+/// What functions rise with at negative and at positive arguments, where 1 is the argument and -1 its
+/// negative: those whose `f32` is the result of `f64` rounded, which says nothing of their order.
+const ORDERS: [(&str, [Option<f32>; 2]); 3] =
+    [("i0", [Some(-1.0), Some(1.0)]), ("i1", [Some(1.0), Some(1.0)]), ("trigamma", [None, Some(-1.0)])];
+
+/// Whether a function rises (1) or falls (-1) from the number with some bits to the one with the next, where
+/// that is not to be seen from `f64`.
+fn known_slope(name: &str, bits: u32) -> Option<f32> {
+    let is_negative = bits >> 31 == 1;
+    let (_, orders) = ORDERS.iter().find(|(other, _)| *other == name)?;
+    // Among negative numbers the next bits are those of the smaller one.
+    orders[usize::from(!is_negative)].map(|order| if is_negative { -order } else { order })
+}
+
+/// Whether the results of the number with some bits and of the one with the next are in another order than
+/// the true ones.
+fn are_in_wrong_order(
+    name: &str,
+    bits: u32,
+    [left, right]: [f32; 2],
+    [true_left, true_right]: [f64; 2],
+) -> bool {
+    let slope = known_slope(name, bits).unwrap_or_else(|| {
+        if true_left < true_right {
+            1.0
+        } else if true_left > true_right {
+            -1.0
+        } else {
+            0.0
+        }
+    });
+    (left < right && slope <= 0.0) || (left > right && slope >= 0.0)
+}
+
+/// The same of a function.
+fn is_in_wrong_order(function: &Unary, bits: u32) -> bool {
+    let arguments = [bits, bits + 1].map(f32::from_bits);
+    let results = arguments.map(function.single);
+    are_in_wrong_order(function.name, bits, results, arguments.map(|x| (function.double)(x.into())))
+}
+
+/// Numbers after which some results once were in the wrong order: where `erf` is flat, where the polynomials
+/// of exponentials have large arguments, and where `sigmoid` goes to the next number of its table.
+const ONCE_WRONG: [f32; 16] = [
+    0.02166, 0.0239227, 0.0248512, 0.0271941, 0.23150362, 0.24443568, 0.24742103, 0.2499877, 0.3466, 0.4375,
+    0.49, 1.0, 1.9916855, 2.5, 3.2, 3.8,
+];
+
+#[test]
+fn results_of_neighbours_are_in_the_order_of_the_true_values() {
+    let spread = (0..=u32::MAX).step_by(0x1f_ffe1).map(|bits| (bits, 32));
+    let once_wrong = ONCE_WRONG.iter().flat_map(|x| [*x, -x]).map(|x| (x.to_bits(), 512));
+    let starts: Vec<(u32, u32)> = spread.chain(once_wrong).collect();
+    for function in FUNCTIONS {
+        let count = row::<3>(EVERY, function.name).map_or(0.0, |[_, _, count]| count);
+        let mut wrong = Vec::new();
+        for &(first, neighbours) in &starts {
+            let pairs = first..first.saturating_add(neighbours);
+            wrong.extend(pairs.filter(|&bits| is_in_wrong_order(function, bits)).map(f32::from_bits));
+        }
+        assert!(wrong.len() as f64 <= count, "{} after {wrong:?}", function.name);
+    }
+}
+
+const ODD: [&str; 13] = [
+    "asin", "asinh", "atan", "atanh", "deg2rad", "erf", "erfinv", "i1", "rad2deg", "sin", "sinh", "tan",
+    "tanh",
+];
+const EVEN: [&str; 4] = ["cos", "cosh", "i0", "sinc"];
+
+#[test]
+fn odd_and_even_functions_are_so_in_every_bit() {
+    for function in FUNCTIONS {
+        let (odd, even) = (ODD.contains(&function.name), EVEN.contains(&function.name));
+        for bits in (0..1 << 31).step_by(32_771).filter(|_| odd || even) {
+            let x = f32::from_bits(bits);
+            let [single, mirrored] = [x, -x].map(function.single);
+            let is_so = single.to_bits() == if odd { -mirrored } else { mirrored }.to_bits();
+            assert!(is_so || single.is_nan(), "{}({x:?}) is {single:?}, and {mirrored:?}", function.name);
+            let x = f64::from_bits((u64::from(bits) << 32) + u64::from(bits.reverse_bits()));
+            let [double, mirrored] = [x, -x].map(function.double);
+            let is_so = double.to_bits() == if odd { -mirrored } else { mirrored }.to_bits();
+            assert!(is_so || double.is_nan(), "{}({x:?}) is {double:?}, and {mirrored:?}", function.name);
+        }
+    }
+}
+
+/// A function as a type, whose calls are compiled with the instructions of their caller.
 #[cfg(not(debug_assertions))]
-fn check<F: lanes::Function<1>>() {
+trait Function {
+    const NAME: &str;
+    fn at<V: Real>(x: V) -> V;
+}
+
+/// Holds the largest error over all bit patterns, and the number of neighbours in the wrong order, against
+/// the document.
+#[cfg(not(debug_assertions))]
+fn check<F: Function>() {
     let function =
         FUNCTIONS.iter().find(|function| function.name == F::NAME).expect("the function is listed");
-    let mut worst = (0.0, f32::NAN);
-    #[cfg(target_arch = "x86_64")]
-    isa::run_on(
-        Isa::Avx512,
-        Search::<crate::lane::avx512::F32x16, F> { function, worst: &mut worst, lane: PhantomData },
-    );
-    if worst.0 == 0.0 {
-        Search::<f32, F> { function, worst: &mut worst, lane: PhantomData }.run();
-    }
-    println!("{}: {} at {:?}", F::NAME, worst.0, worst.1);
-    let bound =
-        row::<2>(EVERY, F::NAME).map_or_else(|| documented::<4>(UNARY, F::NAME)[0], |[bound, _]| bound);
-    assert!(worst.0 <= bound, "{} at {:?}", F::NAME, worst.1);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let share = ((1u64 << 32) / threads).next_multiple_of(NEIGHBOURS as u64);
+    let shares = (0..threads).map(|share_of| share_of * share..(1 << 32).min((share_of + 1) * share));
+    let found: Vec<Found> = std::thread::scope(|scope| {
+        let searches: Vec<_> = shares
+            .map(|patterns| {
+                scope.spawn(move || {
+                    let mut found = Found { error: 0.5, at: 0.0, wrong: 0 };
+                    let kind = PhantomData::<F>;
+                    isa::run_fused(Search { function, patterns, found: &mut found, kind });
+                    found
+                })
+            })
+            .collect();
+        searches.into_iter().map(|search| search.join().expect("a search ends")).collect()
+    });
+    let wrong: u64 = found.iter().map(|found| found.wrong).sum();
+    let worst = found.iter().max_by(|a, b| a.error.total_cmp(&b.error)).expect("there is a search");
+    let Found { error, at, .. } = worst;
+    println!("{}: {error} at {at:?}, {wrong} pairs in the wrong order", F::NAME);
+    let [bound, _, count] = documented(EVERY, F::NAME);
+    assert!(*error <= bound, "{} at {at:?}", F::NAME);
+    assert_eq!(wrong as f64, count, "pairs of neighbours of {} in the wrong order", F::NAME);
 }
 
-/// Finds the largest error over all bit patterns and where it is. It starts at a half: a result that is the
-/// nearest number needs no closer look.
+/// What a search finds.
 #[cfg(not(debug_assertions))]
-struct Search<'a, V, F> {
+struct Found {
+    /// The largest error, and where it is; a half and 0 if every result is the nearest number.
+    error: f64,
+    at: f32,
+    /// How many pairs of neighbouring arguments have results in the wrong order.
+    wrong: u64,
+}
+
+/// Looks at bit patterns, some thousand neighbours at a time.
+#[cfg(not(debug_assertions))]
+struct Search<'a, F> {
     function: &'a Unary,
-    worst: &'a mut (f64, f32),
-    lane: PhantomData<(V, F)>,
+    patterns: Range<u64>,
+    found: &'a mut Found,
+    kind: PhantomData<F>,
 }
 
 #[cfg(not(debug_assertions))]
-impl<V: Real<Elem = f32, Mask: AnyMask>, F: lanes::Function<1>> Task for Search<'_, V, F> {
+const NEIGHBOURS: usize = 4096;
+
+#[cfg(not(debug_assertions))]
+impl<F: Function> Task for Search<'_, F> {
     #[inline(always)]
     fn run(self) {
-        let mut worst = (0.5, f32::NAN);
-        let count = V::from_fn(|i| f32::from_bits(i as u32)).to_bits();
-        for first in (0..1 << 32).step_by(V::LEN) {
-            let x = V::from_bits(count + V::Bits::splat(first));
-            let (got, want) = (F::at([x]), F::at([x.widen()]));
-            let nearest = V::narrow(want);
-            let differs = !(got.to_bits().eq(nearest.to_bits()) | (got.is_nan() & nearest.is_nan()));
-            if !differs.any() {
-                continue;
+        let Search { function, patterns, found, .. } = self;
+        let mut results = [(0f32, 0f64); NEIGHBOURS + 1];
+        for first in patterns.step_by(NEIGHBOURS) {
+            // With that of the next number, for the pair at the end. After the last NaN is 0.
+            for (bits, result) in (first..).zip(&mut results) {
+                let x = f32::from_bits(bits as u32);
+                *result = (F::at(x), F::at(f64::from(x)));
             }
-            // As in `error`. NaN here means that a special value is missed, and needs a closer look, too.
-            let exponent = want.to_bits() & (<V::Wide as Lane>::Bits::splat(0x7ff) << 52);
-            let unit = <V::Wide as Lane>::num(2f64.powi(-126)).max(Lane::from_bits(exponent));
-            let about = V::narrow((got.widen() - want).abs() / (unit * Lane::num(2f64.powi(-23))));
-            if (differs & !about.le(V::num(worst.0 * 0.999_999))).any() {
-                for x in (first..first + V::LEN as u64).map(|bits| f32::from_bits(bits as u32)) {
-                    let error = error(self.function, x);
-                    worst = if error > worst.0 { (error, x) } else { worst };
+            for (bits, &(single, double)) in (first..).zip(&results[..NEIGHBOURS]) {
+                // A result that is the nearest number needs no closer look.
+                if single.to_bits() != (double as f32).to_bits() {
+                    let x = f32::from_bits(bits as u32);
+                    let error = error(function, x);
+                    if error > found.error {
+                        (found.error, found.at) = (error, x);
+                    }
                 }
             }
+            for (bits, pair) in (first..).zip(results.windows(2)) {
+                let [(left, true_left), (right, true_right)] = [pair[0], pair[1]];
+                let is_wrong =
+                    are_in_wrong_order(F::NAME, bits as u32, [left, right], [true_left, true_right]);
+                found.wrong += u64::from(is_wrong);
+            }
         }
-        *self.worst = worst;
     }
 }
