@@ -1,6 +1,6 @@
 //! Owns `cargo xtask accuracy`: the search of every `f32`, or of random `f64`, for the largest error of each
-//! function, and of every `f32` for neighbours whose results are in the wrong order, which takes an hour; and
-//! the tables of them in `docs/accuracy.md`. It does not know how an error is measured
+//! function, and of every `f32` for neighbours whose results are in the wrong order, which takes an hour or
+//! two; and the tables of them in `docs/accuracy.md`. It does not know how an error is measured
 //! (`crates/kernels/src/math/tests/accuracy.rs`, `spec/golden/search.py`).
 
 use std::process::{Command, Stdio};
