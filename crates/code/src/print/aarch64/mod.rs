@@ -42,7 +42,7 @@ pub fn print(row: &Row) -> Result<Vec<u8>, Unprintable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Binary, Builder, Read, Type};
+    use crate::{Binary, Builder, Read, Type, Write};
 
     /// The sum of so many inputs, which are read with a step.
     fn sum(count: usize) -> Row {
@@ -61,6 +61,9 @@ mod tests {
     fn a_row_has_its_operands_and_takes_little_stack() {
         let mut row = sum(3);
         assert_eq!(print(&row), print(&row));
+        // Parts are two.
+        row.writes[0] = Write::Part;
+        assert_eq!(print(&row), Err(Unprintable::Operands));
         row.writes.clear();
         assert_eq!(print(&row), Err(Unprintable::Operands));
         // Buffers of two vectors side by side take as much as those of one.
