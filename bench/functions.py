@@ -114,9 +114,10 @@ def main():
     generator, ratios = torch.Generator().manual_seed(1), []
     for name in names:
         low, high = FUNCTIONS[name]
-        calls = {"zerostride": (getattr(zs, name), zs.from_dlpack), "PyTorch": (theirs(name, True), lambda tensor: tensor)}
+        own, same = (getattr(zs, name), zs.from_dlpack), lambda tensor: tensor
+        calls = {"zerostride": own, "PyTorch": (theirs(name, True), same)}
         if options.inductor:
-            calls["inductor"] = compiled(theirs(name, False)), lambda tensor: tensor
+            calls["inductor"] = compiled(theirs(name, False)), same
         for dtype in options.dtypes.split(","):
             for place, count in SIZES.items():
                 draw = lambda: torch.rand(count, generator=generator, dtype=DTYPES[dtype]) * (high - low) + low

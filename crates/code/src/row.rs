@@ -75,6 +75,11 @@ impl Row {
         self.writes.contains(&Write::Part)
     }
 
+    /// Whether an operand, inputs and then results, is a result that has parts of elements.
+    pub(crate) fn is_part(&self, operand: usize) -> bool {
+        operand >= self.reads.len() && self.writes_parts()
+    }
+
     /// How accumulators are read, if the row has some.
     pub fn accumulators(&self) -> Option<Read> {
         self.reads.last().copied().filter(Read::is_accumulators)

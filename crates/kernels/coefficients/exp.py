@@ -1,4 +1,4 @@
-"""Prints the constants of `src/math/exp.rs`, and the exponential of `tanh`."""
+"""Prints the constants of `src/math/exp.rs`."""
 
 from mpmath import exp, factorial, log, mpf
 
@@ -19,7 +19,7 @@ for bits, degree, integer_bits in [(24, 4, 8), (53, 9, 11)]:
     show("EXPM1", p, error, bits)
 
 print("\n===== single precision")
-# Whole in `src/math/hyperbolic.rs`, from the third coefficient on in `src/math/exp.rs`.
+# From the third coefficient on in `src/math/exp.rs`.
 p, error = fit(exp, lambda r: exp(-r), -HALF, HALF, 6, 24, exact=[1, 1])
 show("SHORT_EXP", p, error, 24)
 FIRST = rounded(LN2, 24)

@@ -34,7 +34,9 @@ mod reduce;
 mod tuning;
 
 pub use cast::{CastKernel, cast_kernel, load_scalar, store_scalar};
-pub use elementwise::{Fault, MapKernel, Strided, StridedKernel, map_kernel, may_fault, strided_kernel};
+pub use elementwise::{
+    Fault, MapKernel, Strided, StridedKernel, is_by_parts, map_kernel, may_fault, strided_kernel,
+};
 pub use isa::{CACHE_LINE_BYTES, Isa};
 pub use matmul::{Matrices, Matrix, ProductScratch, ProductSizes, matmul, matmul_small};
 pub use native::{Native, Printing, fence};

@@ -105,8 +105,7 @@ impl Bodies {
         for (operand, buffer) in buffers.iter_mut().enumerate() {
             let read = row.reads.get(operand);
             let is_one = matches!(read, Some(Read::Splat | Read::Number));
-            let is_part = read.is_none() && row.writes_parts();
-            if read.is_some_and(Read::is_stepped) || is_part || machine.has_buffers && !is_one {
+            if read.is_some_and(Read::is_stepped) || row.is_part(operand) || machine.has_buffers && !is_one {
                 *buffer = stack;
                 // No element has more than 8 bytes.
                 stack += (order.copies * steps.lanes * 8).next_multiple_of(64);

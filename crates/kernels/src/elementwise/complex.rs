@@ -176,12 +176,17 @@ fn short_kernel(op: Op) -> Option<MapKernel> {
     })
 }
 
-/// Operations on each part by itself run on twice as many floats.
+/// Whether an operation computes each part of complex numbers from the same parts of others, and so is one on
+/// twice as many floats.
+pub fn is_by_parts(op: Op) -> bool {
+    matches!(op, Op::Add | Op::Sub | Op::Neg | Op::Positive)
+}
+
+/// The kernel of an operation.
 pub(super) fn kernel<T: Complex>(op: Op) -> Option<MapKernel> {
-    match op {
-        Op::Add | Op::Sub | Op::Neg | Op::Positive => return float_kernel::<T::Part>(op),
-        _ if T::DTYPE == DType::C64 => short_kernel(op),
-        _ => None,
+    if is_by_parts(op) {
+        return float_kernel::<T::Part>(op);
     }
-    .or_else(|| dispatch::complex::<f64, _>(op, ComplexKernels::<T>(PhantomData)))
+    let short = if T::DTYPE == DType::C64 { short_kernel(op) } else { None };
+    short.or_else(|| dispatch::complex::<f64, _>(op, ComplexKernels::<T>(PhantomData)))
 }

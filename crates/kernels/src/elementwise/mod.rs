@@ -12,6 +12,7 @@ use ::half::{bf16, f16};
 use num_complex::{Complex32, Complex64};
 use zerostride_ops::{Category, DType, Op};
 
+pub use complex::is_by_parts;
 pub use strided::{Strided, StridedKernel, strided_kernel};
 pub use tile::{Fault, MapKernel};
 

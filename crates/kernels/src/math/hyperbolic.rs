@@ -5,7 +5,7 @@
 //! `tanh`, whose polynomial comes from `coefficients/tanh.py`.
 
 use super::dw::{Dw, fast_two_sum};
-use super::exp::{ExpConstants, Exponential};
+use super::exp::{ExpConstants, Exponential, SHORT_EXP};
 use super::power::{Power, PowerConstants};
 use super::{Real, clamp, is_short, poly, short};
 use crate::lane::{Element, rare};
@@ -115,15 +115,13 @@ impl Tanh for f32 {
         let n = twice.exponent(f32::LOG2_E);
         let (ln2_hi, ln2_lo) = f32::LN2_SPLIT;
         let r = n.mul_add(-V::splat(ln2_lo), n.mul_add(-V::splat(ln2_hi), twice));
-        let far = one - two / poly(r, &SHORT_EXP).mul_add(V::exp2_int(n), one);
+        let exponential = poly(r, &SHORT_EXP).mul_add(r, one).mul_add(r, one);
+        let far = one - two / exponential.mul_add(V::exp2_int(n), one);
         let square = x * x;
         let near = (square * a).mul_add(poly(square, &TANH_NEAR_0), a);
         V::select(a.lt(V::num(1.0)), near, far).mul_sign(x)
     }
 }
-
-/// e^r for |r| <= ln(2)/2.
-const SHORT_EXP: [f32; 7] = [1.0, 1.0, 0.49999994, 0.1666652, 0.041668274, 0.008368876, 0.0013820427];
 
 /// (tanh x - x) / x³ as a polynomial in x², for |x| <= 1.
 const TANH_NEAR_0: [f32; 8] = [

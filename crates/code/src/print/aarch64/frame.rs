@@ -494,11 +494,6 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether an operand is a result that has parts of elements.
-    fn is_part(&self, operand: usize) -> bool {
-        operand >= self.row.reads.len() && self.row.writes_parts()
-    }
-
     /// What a round of a loop begins with: copies of the elements of stepped inputs, and the addresses of
     /// those of other operands; or copies of all that are left. Accumulators that a loop goes around stay in
     /// registers.
@@ -545,7 +540,7 @@ impl Writer<'_> {
             let before = self.row.reads[..operand].iter().filter(|read| read.is_stepped()).count();
             self.argument(step, 2 * self.buffers.len() + before);
         } else {
-            let apart = if self.is_part(operand) { 2 * bytes } else { bytes };
+            let apart = if self.row.is_part(operand) { 2 * bytes } else { bytes };
             self.assembler.put(with(words::MOV_NUMBER, step, 0, 0) | apart << 5);
         }
         let index = words::number(address.into());
@@ -696,7 +691,7 @@ impl Writer<'_> {
     fn elements(&mut self, make: Make, operand: usize, bytes: u32, copy: u32, own: u8) {
         let total = self.steps.lanes * bytes;
         let is_buffered = self.row.reads.get(operand).is_some_and(Read::is_stepped)
-            || self.is_part(operand)
+            || self.row.is_part(operand)
             || self.extent == Extent::Part;
         let base = match self.place(operand) {
             _ if is_buffered => STACK,

@@ -547,7 +547,7 @@ impl Writer<'_> {
             let argument = self.argument(2 * self.operands() + before);
             self.assembler.put(Encoding::Mov_r64_rm64, &[register(step), argument]);
         } else {
-            let apart = if self.is_part(operand) { 2 * bytes } else { bytes };
+            let apart = if self.row.is_part(operand) { 2 * bytes } else { bytes };
             self.assembler.put_number(Encoding::Mov_rm64_imm32, step, apart as i32);
         }
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(index), register(step)]);
@@ -695,11 +695,6 @@ impl Writer<'_> {
                 self.assembler.put(Encoding::VEX_Vmovups_ymmm256_ymm, &[memory, to]);
             }
         }
-    }
-
-    /// Whether an operand is a result that has parts of elements.
-    fn is_part(&self, operand: usize) -> bool {
-        operand >= self.row.reads.len() && self.row.writes_parts()
     }
 
     /// Which elements of a vector of memory are there where only some are left, as the first mask, which has
@@ -973,7 +968,7 @@ impl Writer<'_> {
     fn elements(&mut self, operand: usize, bytes: u32, copy: u32) -> Operand {
         let offset = copy * self.steps.lanes * bytes;
         let is_buffered = self.row.reads.get(operand).is_some_and(Read::is_stepped)
-            || self.is_part(operand)
+            || self.row.is_part(operand)
             || self.set == Set::Avx2 && self.extent == Extent::Part;
         if is_buffered {
             return at(Register::RSP, self.buffers[operand] + offset);

@@ -129,6 +129,7 @@ impl Compiled {
         loads: impl Iterator<Item = RowAddress>,
         ends: &[RowAddress],
     ) {
+        let elements = self.code.as_ref().map_or(1, |code| code.parts);
         let loads = loads.zip(&self.loads).map(|(place, &(_, item))| (place, item));
         let number = |(bytes, item): &([u8; 16], usize)| {
             (RowAddress { first: bytes.as_ptr().cast_mut(), step: 0 }, *item)
@@ -136,7 +137,7 @@ impl Compiled {
         let ends = ends.iter().map(|&place| (place, self.item));
         let bytes = |distance: isize| std::ptr::without_provenance_mut(distance as usize);
         // Each part of an element is an operand, unless it is one of the code's elements.
-        let parts = |item: usize| (0..item / self.parts).step_by(PART_BYTES);
+        let parts = |item: usize| (0..item / elements).step_by(PART_BYTES);
         let (mut arguments, mut steps): (SmallVec<[*mut u8; 24]>, SmallVec<[*mut u8; 12]>) =
             Default::default();
         for (RowAddress { first, step }, item) in loads.chain(self.numbers.iter().map(number)).chain(ends) {
@@ -149,7 +150,7 @@ impl Compiled {
         for &(kind, item) in &self.loads {
             let step = match kind {
                 LoadKind::Stepped(step) => step,
-                LoadKind::Vector if item / self.parts > PART_BYTES => 1,
+                LoadKind::Vector if item / elements > PART_BYTES => 1,
                 LoadKind::Vector | LoadKind::Splat => continue,
             };
             parts(item).for_each(|_| arguments.push(bytes(step * item as isize)));
@@ -157,7 +158,7 @@ impl Compiled {
         // SAFETY: the code is that of this program, whose loads and result have `len` elements in each row,
         // or one that is read for all, and numbers have one. The result's elements are apart from all others
         // or those of a contiguous load of the same size.
-        unsafe { code.call(arguments.as_mut_ptr(), len * self.parts, rows) };
+        unsafe { code.call(arguments.as_mut_ptr(), len * elements, rows) };
     }
 
     /// The code that hands elements of some rows of `len` to accumulators, if it is printed by now.

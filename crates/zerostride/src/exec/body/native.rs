@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use smallvec::SmallVec;
 use zerostride_code::{Builder, Read, Row, Type, Value, Write};
 use zerostride_kernels::{
-    Native, Printing, Recorded, Tuning, memory_types, record, record_cast, record_load, record_quotient,
-    record_step, record_store,
+    Native, Printing, Recorded, Tuning, is_by_parts, memory_types, record, record_cast, record_load,
+    record_quotient, record_step, record_store,
 };
 use zerostride_ops::{Category, DType, Op, Reduction};
 
@@ -58,6 +58,8 @@ struct CodeKey {
 /// A program that may become machine code.
 pub(in crate::exec) struct ProgramCode {
     source: CodeKey,
+    /// Elements that it has for one of the program: two where each part is computed by itself.
+    pub(super) parts: usize,
     /// Elements that were computed so far, at most [`WORTH_ELEMENTS`] and some.
     computed: AtomicUsize,
     cached: OnceLock<Option<Arc<Native>>>,
@@ -75,7 +77,7 @@ impl ProgramCode {
             return None;
         }
         // Sums of complex numbers are those of twice as many floats.
-        let of_parts = is_by_parts(program, kinds);
+        let of_parts = is_of_parts(program, kinds);
         let own = |dtype: DType| if of_parts { dtype.to_real() } else { dtype };
         let read = |kind: &LoadKind| match kind {
             LoadKind::Vector => Read::Vector,
@@ -102,7 +104,8 @@ impl ProgramCode {
             prefetch_bytes: 0,
         };
         let (computed, cached, streaming) = (AtomicUsize::new(0), OnceLock::new(), OnceLock::new());
-        Some(ProgramCode { source, computed, cached, streaming })
+        let parts = if of_parts { 2 } else { 1 };
+        Some(ProgramCode { source, parts, computed, cached, streaming })
     }
 
     /// The same code, which asks for contiguous elements so many bytes before they are read.
@@ -152,10 +155,10 @@ impl ProgramCode {
 }
 
 /// Whether a program computes each part of contiguous complex numbers from the same parts of others.
-pub(super) fn is_by_parts(program: &Program, kinds: &[LoadKind]) -> bool {
+fn is_of_parts(program: &Program, kinds: &[LoadKind]) -> bool {
     let is_alone = |instruction: &Instruction| match instruction {
         Instruction::Load(load) => kinds[*load] == LoadKind::Vector,
-        Instruction::Map { op, .. } => matches!(op, Op::Add | Op::Sub | Op::Neg | Op::Positive),
+        Instruction::Map { op, .. } => is_by_parts(*op),
         Instruction::Splat(_) | Instruction::Cast(_) => false,
     };
     program.dtypes.iter().all(|dtype| dtype.category() == Category::Complex)

@@ -7,7 +7,7 @@ use zerostride_kernels::{CastKernel, MapKernel, Printing, cast_kernel, map_kerne
 use zerostride_ops::DType;
 
 use super::load_kind::LoadKind;
-use super::native::{End, ProgramCode, is_by_parts};
+use super::native::{End, ProgramCode};
 use crate::plan::{Instruction, Program, Register};
 
 /// Where a stage reads.
@@ -51,8 +51,6 @@ pub(crate) struct Compiled {
     pub(in crate::exec) loads: Vec<(LoadKind, usize)>,
     /// Bytes of an element of the result.
     pub(in crate::exec) item: usize,
-    /// Elements that code has for one of the program: two where it computes each part by itself.
-    pub(in crate::exec) parts: usize,
     /// The same program as machine code, where it is worth that.
     pub(in crate::exec) code: Option<Box<ProgramCode>>,
     /// The same, whose elements enter accumulators.
@@ -74,8 +72,7 @@ impl Compiled {
         let item = program.dtypes[program.result].item_size();
         let Builder { stages, numbers, tiles, .. } = builder;
         let code = ProgramCode::new(program, kinds, End::Stored(Write::Cached)).map(Box::new);
-        let parts = if is_by_parts(program, kinds) { 2 } else { 1 };
-        Compiled { stages, numbers, tiles, loads, item, parts, code, accumulating: None }
+        Compiled { stages, numbers, tiles, loads, item, code, accumulating: None }
     }
 
     /// The same, whose elements may also enter accumulators.
