@@ -71,10 +71,10 @@ if __name__ == "__main__":
     fit_ratio("TWICE_ATANH", in_square(ratio(lambda s: 2 * mp.atanh(s))), mpf("1e-30"), mpf("0.2005") ** 2, 4)
     fit_ratio("ATAN", in_square(ratio(mp.atan)), mpf("1e-30"), 1, 11)
     fit("LGAMMA", lgamma_factor, lambda v: 1 / lgamma_factor(v), mpf("-0.5"), mpf("0.5"), 11)
-    # lgamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + STIRLING(1/x^2) / x for x >= 8.
-    fit("STIRLING", stirling, lambda z: mp.sqrt(z) / mp.loggamma(1 / mp.sqrt(z)), mpf("1e-6"), mpf(1) / 64, 2)
+    # lgamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + STIRLING(1/x^2) / x for x >= 3.
+    fit("STIRLING", stirling, lambda z: mp.sqrt(z) / mp.loggamma(1 / mp.sqrt(z)), mpf("1e-6"), mpf(1) / 9, 5)
     fit("DIGAMMA", digamma_factor, lambda v: 1 / digamma_factor(v), mpf("-0.5"), mpf("0.5"), 13)
-    fit("DIGAMMA_SERIES", digamma_series, lambda z: z / mp.digamma(1 / mp.sqrt(z)), mpf("1e-6"), mpf(1) / 64, 2)
+    fit("DIGAMMA_SERIES", digamma_series, lambda z: z / mp.digamma(1 / mp.sqrt(z)), mpf("1e-6"), mpf(1) / 4, 7)
     # The largest f32 below 1 has the logarithm -15.95.
     middle = mpf("3.25")
     fit_ratio("ERFINV", lambda s: erfinv_of_logarithm(s + 3), -3, 3, 16)

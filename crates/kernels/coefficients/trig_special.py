@@ -223,13 +223,13 @@ def lgamma():
         return mp.loggamma(t) / ((t - 1) * (t - 2))
 
     fit("LGAMMA", g, lambda v: 1 / g(v), -0.5, 0.5, 22, pairs=3)
-    # lgamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + T(1/x^2) / x for x >= 8.
+    # lgamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + T(1/x^2) / x for x >= 3.
 
     def t(z):
         x = 1 / mp.sqrt(z)
         return (mp.loggamma(x) - (x - mpf(1) / 2) * mp.log(x) + x - mp.log(2 * mp.pi) / 2) * x
 
-    fit("STIRLING", t, lambda z: mp.sqrt(z) / mp.loggamma(1 / mp.sqrt(z)), 0, mpf(1) / 64, 7)
+    fit("STIRLING", t, lambda z: mp.sqrt(z) / mp.loggamma(1 / mp.sqrt(z)), 0, mpf(1) / 9, 11)
     pair("STIRLING_CONSTANT", (mp.log(2 * mp.pi) - 1) / 2)
 
 
@@ -245,13 +245,13 @@ def digamma():
 
     fit("DIGAMMA", d, lambda v: 1 / d(v), -0.5, 0.5, 21, pairs=3)
     pair("ROOT", root)
-    # digamma(x) = log x - 1/(2x) - T(1/x^2) / x^2 for x >= 8.
+    # digamma(x) = log x - 1/(2x) - T(1/x^2) / x^2 for x >= 2.
 
     def t(z):
         x = 1 / mp.sqrt(z)
         return (mp.log(x) - 1 / (2 * x) - mp.digamma(x)) * x * x
 
-    fit("DIGAMMA_SERIES", t, lambda z: z / mp.digamma(1 / mp.sqrt(z)), 0, mpf(1) / 64, 7)
+    fit("DIGAMMA_SERIES", t, lambda z: z / mp.digamma(1 / mp.sqrt(z)), 0, mpf(1) / 4, 17)
 
 
 def i0():
@@ -275,12 +275,12 @@ def trigamma():
 
     fit("TRIGAMMA", d, lambda v: 1 / d(v), -0.5, 0.5, 24, pairs=5)
 
-    # trigamma(x) = 1/x + 1/(2x^2) + T(1/x^2) / x^3 for x >= 8.
+    # trigamma(x) = 1/x + 1/(2x^2) + T(1/x^2) / x^3 for x >= 2.
     def t(z):
         x = 1 / mp.sqrt(z)
         return (mp.psi(1, x) - 1 / x - 1 / (2 * x * x)) * x**3
 
-    fit("TRIGAMMA_SERIES", t, lambda z: mp.sqrt(z) ** 3 / mp.psi(1, 1 / mp.sqrt(z)), 0, mpf(1) / 64, 7)
+    fit("TRIGAMMA_SERIES", t, lambda z: mp.sqrt(z) ** 3 / mp.psi(1, 1 / mp.sqrt(z)), 0, mpf(1) / 4, 18)
 
 
 def i1():

@@ -132,9 +132,8 @@ impl<V: Lane<Elem = f32>> Short<V> {
         // The first step is exact: unless n is 0, both numbers are multiples of 2^-25, and so is the
         // difference, which is below 1/2.
         let first = n.mul_add(-V::splat(f32::LN2.0), x);
-        let low = n * -V::splat(f32::LN2.1);
-        let r = first + low;
-        Short { sum, p: first + (r * r).mul_add(poly(r, &SHORT_EXP), low) }
+        let r = n.mul_add(-V::splat(f32::LN2.1), first);
+        Short { sum, p: (r * r).mul_add(poly(r, &SHORT_EXP), r) }
     }
 
     /// 2^x for `x` in the exponent range.
@@ -159,8 +158,9 @@ impl<V: Lane<Elem = f32>> Short<V> {
     }
 }
 
-/// (e^r - 1 - r) / r² for |r| <= ln(2)/2.
-pub(super) const SHORT_EXP: [f32; 5] = [0.49999994, 0.1666652, 0.041668274, 0.008368876, 0.0013820427];
+/// (e^r - 1 - r) / r² for |r| <= ln(2)/2, nearer where `r` is negative: there rounding takes most of a last
+/// place.
+pub(super) const SHORT_EXP: [f32; 5] = [0.49999976, 0.16666548, 0.04167381, 0.00836614, 0.0013464715];
 /// (2^r - 1) / r less the first word of ln 2, for |r| <= 1/2.
 const SHORT_EXP2: [f32; 6] =
     [2.0404231e-8, 0.24022648, 0.055503324, 0.009618458, 0.0013398924, 0.00015347544];

@@ -1,15 +1,15 @@
 //! Owns `lgamma`, the logarithm of the gamma function, `digamma`, its derivative, and `trigamma`, the
 //! derivative of that.
 //!
-//! From 8 on they are asymptotic series. Below, the recurrence moves the argument to [1, 2], where the zero
-//! of each function that has one is a factor of its own. Negative arguments are reflected. Sums are double
-//! words. Near the zeros at negative arguments the error is bounded relative to the terms that cancel there,
-//! not to the result. The constants come from `coefficients/trig_special.py`.
+//! Each is a polynomial on [1, 2], where the zero of each function that has one is a factor of its own; below 1
+//! the recurrence leads there. From 2 on, `lgamma` from 3 on, it is the beginning of its asymptotic series and
+//! a polynomial in 1/x². Negative arguments are reflected. Sums are double words. Near the zeros at negative
+//! arguments the error is bounded relative to the terms that cancel there, not to the result. The constants
+//! come from `coefficients/trig_special.py`.
 
-use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
+use super::dw::{Dw, two_sum};
 use super::horner::Polynomial;
-use super::log::Logarithm;
-use super::log_table::log_of_sum;
+use super::log_table::{log_in_two, log_of_sum};
 use super::trig::{FRAC_1_PI, sin_cos_pi};
 use super::{is_short, poly, short};
 use crate::lane::{Lane, rare};
@@ -44,16 +44,20 @@ const LGAMMA: Polynomial<3, 20> = Polynomial {
         5.255989190592577e-06,
     ],
 };
-/// (log Γ(x) - (x - ½) log x + x - ½ log 2π) · x as a polynomial in 1/x², for x from 8.
-const STIRLING: [f64; 8] = [
-    0.08333333333333333,
-    -0.002777777777776852,
-    0.000793650793041878,
-    -0.0005952378966368047,
-    0.0008417142993888163,
-    -0.0019135310470832958,
-    0.006149777621644072,
-    -0.019896916041610434,
+/// (log Γ(x) - (x - ½) log x + x - ½ log 2π) · x as a polynomial in 1/x², for x from 3.
+const STIRLING: [f64; 12] = [
+    0.08333333333333301,
+    -0.0027777777776075707,
+    0.000793650760692819,
+    -0.0005952347554006513,
+    0.0008415449771062628,
+    -0.0019091245143336784,
+    0.006170102203228007,
+    -0.024526463932894926,
+    0.09904032151678388,
+    -0.3330400118692211,
+    0.7594998224261353,
+    -0.8401092933302882,
 ];
 /// ½ log 2π - ½.
 const STIRLING_CONSTANT: (f64, f64) = (0.4189385332046727, 1.6728209650585413e-17);
@@ -87,16 +91,26 @@ const DIGAMMA: Polynomial<3, 19> = Polynomial {
         -0.00017655908685310111,
     ],
 };
-/// (log x - 1/(2x) - digamma(x)) · x² as a polynomial in 1/x², for x from 8.
-const DIGAMMA_SERIES: [f64; 8] = [
-    0.08333333333333333,
-    -0.008333333333319978,
-    0.003968253959212234,
-    -0.0041666636488705035,
-    0.007575191408201613,
-    -0.02102979407577152,
-    0.07915429152382229,
-    -0.2850911582016785,
+/// (log x - 1/(2x) - digamma(x)) · x² as a polynomial in 1/x², for x from 2.
+const DIGAMMA_SERIES: [f64; 18] = [
+    0.08333333333333176,
+    -0.008333333332478137,
+    0.003968253796850929,
+    -0.004166648562516982,
+    0.007574573446484112,
+    -0.021040052468917846,
+    0.0816248846682616,
+    -0.4008541413217356,
+    2.2068404970304796,
+    -12.078190885477369,
+    59.88852028881709,
+    -252.36201358278723,
+    862.906099233043,
+    -2299.0438593531794,
+    4558.363373574207,
+    -6297.437021945814,
+    5392.531919223749,
+    -2150.5554317552474,
 ];
 
 /// trigamma(t) as a polynomial in t - 3/2, for t from 1 to 2.
@@ -131,61 +145,33 @@ const TRIGAMMA: Polynomial<5, 20> = Polynomial {
         0.00141813852013662,
     ],
 };
-/// (trigamma(x) - 1/x - 1/(2x²)) · x³ as a polynomial in 1/x², for x from 8.
-const TRIGAMMA_SERIES: [f64; 8] = [
-    0.16666666666666657,
-    -0.03333333333315537,
-    0.023809523680563712,
-    -0.03333328803268768,
-    0.07574872401516533,
-    -0.2520943733017553,
-    1.0969557931823435,
-    -4.368969240224664,
+/// (trigamma(x) - 1/x - 1/(2x²)) · x³ as a polynomial in 1/x², for x from 2.
+const TRIGAMMA_SERIES: [f64; 19] = [
+    0.1666666666666621,
+    -0.033333333330026554,
+    0.023809522963242985,
+    -0.03333322200755386,
+    0.07574865695256865,
+    -0.2526326893498104,
+    1.1479818358858118,
+    -6.54005479849811,
+    41.94565352607139,
+    -270.7040476616799,
+    1606.5337701433416,
+    -8239.23864711753,
+    34986.668074158115,
+    -118907.13712329169,
+    312696.3286389596,
+    -609916.0444546397,
+    827806.247623315,
+    -696226.9299908215,
+    272801.6570416929,
 ];
 /// 1/√f64::MAX: the square of the reciprocal of a smaller number overflows.
 const SQUARE_OVERFLOWS_BELOW: f64 = 7.458340731200207e-155;
 
-/// From here on the asymptotic series are accurate.
-const SERIES_FROM: f64 = 8.0;
 /// Below, `lgamma` and `digamma` equal their pole at 0.
 const POLE_TO: f64 = 8.673617379884035e-19;
-
-/// A positive argument below `SERIES_FROM` as `floor + fraction`, with the fraction in [0, 1]; the functions
-/// at `1 + fraction` are known.
-#[derive(Clone, Copy)]
-struct Moved<W> {
-    floor: W,
-    fraction: W,
-}
-
-impl<W: Lane<Elem = f64>> Moved<W> {
-    #[inline(always)]
-    fn of(x: W) -> Self {
-        let floor = (x - W::num(0.5)).round_ties_even();
-        Moved { floor, fraction: x - floor }
-    }
-
-    /// The factor x - i of Γ(x) / Γ(1 + fraction) = (x - 1) (x - 2) ... (1 + fraction), and whether it is
-    /// one.
-    #[inline(always)]
-    fn factor(self, x: W, i: u32) -> (W, W::Mask) {
-        let i = W::num(f64::from(i));
-        (x - i, i.lt(self.floor))
-    }
-
-    /// Whether the argument is below 1, and the factor is 1 / x.
-    #[inline(always)]
-    fn is_below_1(self) -> W::Mask {
-        self.floor.lt(W::num(0.5))
-    }
-}
-
-/// The logarithm of a positive double word.
-#[inline(always)]
-fn log<W: Lane<Elem = f64>>(x: Dw<W>) -> Dw<W> {
-    let log = log_of_sum(x, W::num(0.0));
-    fast_two_sum(log.hi, log.lo)
-}
 
 /// log |Γ(x)|; infinite at 0, the negative integers and both infinities.
 #[inline(always)]
@@ -201,18 +187,14 @@ pub(crate) fn lgamma<V: Lane>(x: V) -> V {
 fn log_gamma<W: Lane<Elem = f64>>(x: W) -> W {
     let (zero, one) = (W::num(0.0), W::num(1.0));
     let size = x.abs();
-    let moved = Moved::of(size);
-    let below_1 = moved.is_below_1();
-    let series = size.ge(W::num(SERIES_FROM));
+    let below_1 = size.lt(one);
+    let series = size.ge(W::num(3.0));
 
-    let mut product = Dw::from(one);
-    for i in 1..SERIES_FROM as u32 {
-        let (factor, used) = moved.factor(size, i);
-        product = product * W::select(used, factor, one);
-    }
-    let u = moved.fraction;
+    // log Γ(x) is log Γ(x + 1) - log x below 1, and log Γ(x - 1) + log(x - 1) from 2 on.
+    let down = W::select(below_1, zero, W::select(size.lt(W::num(2.0)), one, W::num(2.0)));
+    let u = size - down;
     let centre = LGAMMA.at(two_sum(u, W::num(-0.5))) * (two_sum(u, -one) * u);
-    let l = log(Dw::select(series | below_1, size.into(), product));
+    let l = log_in_two(W::select(series | below_1, size, one.max(size - one)));
     let near = centre + Dw::select(below_1, -l, l);
 
     let reciprocal = one / size;
@@ -231,7 +213,7 @@ fn log_gamma<W: Lane<Elem = f64>>(x: W) -> W {
         let sin = Dw { hi: sin.hi.abs(), lo: sin.lo.mul_sign(sin.hi) } * Dw::splat(FRAC_1_PI);
         let argument = Dw::select(below_1, sin, sin * size);
         let argument = Dw::select(size.lt(W::num(POLE_TO)), size.into(), argument);
-        let reflected = -(log(argument) + Dw::select(below_1, centre, positive)).hi;
+        let reflected = -(log_of_sum(argument, zero) + Dw::select(below_1, centre, positive)).hi;
         let reflected = W::select(sin.hi.eq(zero) & size.ge(one), infinity, reflected);
         W::select(size.lt(infinity), reflected, infinity)
     });
@@ -254,28 +236,18 @@ pub(crate) fn digamma<V: Lane>(x: V) -> V {
 fn psi<W: Lane<Elem = f64>>(x: W) -> W {
     let (zero, one) = (W::num(0.0), W::num(1.0));
     let size = x.abs();
-    let moved = Moved::of(size);
-    let below_1 = moved.is_below_1();
-    let series = size.ge(W::num(SERIES_FROM));
-
-    // The sum of the reciprocals of the factors, as one fraction.
-    let (mut numerator, mut denominator) = (Dw::from(zero), Dw::from(one));
-    for i in 1..SERIES_FROM as u32 {
-        let (factor, used) = moved.factor(size, i);
-        numerator = Dw::select(used, numerator * factor + denominator, numerator);
-        denominator = Dw::select(used, denominator * factor, denominator);
-    }
-    let u = moved.fraction;
-    let centre = DIGAMMA.at(two_sum(u, W::num(-0.5))) * (two_sum(u, one) - Dw::splat(short::DIGAMMA_ROOT));
-    let numerator = Dw::select(below_1, (-one).into(), numerator);
-    let denominator = Dw::select(below_1, size.into(), denominator);
-    let near = centre + numerator.div(denominator);
-
+    let below_1 = size.lt(one);
     let reciprocal = one / size;
-    let square = reciprocal * reciprocal;
-    let rest = two_sum(reciprocal * W::num(-0.5), -(square * poly(square, &DIGAMMA_SERIES)));
-    let far = Logarithm::of(size).natural() + rest;
-    let positive = Dw::select(series, far, near);
+    let reciprocal = Dw { hi: reciprocal, lo: reciprocal * size.mul_add(-reciprocal, one) };
+
+    let u = W::select(below_1, size, size - one);
+    let centre = DIGAMMA.at(two_sum(u, W::num(-0.5))) * (two_sum(u, one) - Dw::splat(short::DIGAMMA_ROOT));
+    let near = Dw::select(below_1, centre - reciprocal, centre);
+
+    let square = reciprocal.hi * reciprocal.hi;
+    let rest = reciprocal.scale(W::num(-0.5)) + -(square * poly(square, &DIGAMMA_SERIES));
+    let far = log_in_two(size) + rest;
+    let positive = Dw::select(size.ge(W::num(2.0)), far, near);
 
     let infinity = W::num(f64::INFINITY);
     let result = W::select(size.lt(infinity), positive.hi, size);
@@ -284,7 +256,7 @@ fn psi<W: Lane<Elem = f64>>(x: W) -> W {
         // digamma(-x) = digamma(1 + x) + π cot πx.
         let (sin, cos) = sin_cos_pi(size);
         let cotangent = cos.div(sin * Dw::splat(FRAC_1_PI));
-        let next = Dw::select(below_1, centre, positive + Dw::from(one).div(size.into()));
+        let next = Dw::select(below_1, centre, positive + reciprocal);
         let reflected = (next + cotangent).hi;
         W::select(sin.hi.eq(zero), W::num(f64::NAN), reflected)
     });
@@ -302,28 +274,17 @@ fn psi_1<W: Lane<Elem = f64>>(x: W) -> W {
     let (zero, one) = (W::num(0.0), W::num(1.0));
     let infinity = W::num(f64::INFINITY);
     let size = x.abs();
-    let moved = Moved::of(size);
-    let below_1 = moved.is_below_1();
-    let series = size.ge(W::num(SERIES_FROM));
+    let below_1 = size.lt(one);
 
-    // The sum of the squared reciprocals of the factors, as one fraction.
-    let (mut numerator, mut denominator) = (Dw::from(zero), Dw::from(one));
-    for i in 1..SERIES_FROM as u32 {
-        let (factor, used) = moved.factor(size, i);
-        let square = two_prod(factor, factor);
-        numerator = Dw::select(used, numerator * square + denominator, numerator);
-        denominator = Dw::select(used, denominator * square, denominator);
-    }
-    let u = moved.fraction;
+    let u = W::select(below_1, size, size - one);
     let centre = TRIGAMMA.at(two_sum(u, W::num(-0.5)));
     let reciprocal = Dw::from(one).div(size.into());
     let squared = reciprocal * reciprocal;
-    // From 1 to 2 the fraction is 0.
-    let near = Dw::select(below_1, centre + squared, centre - numerator.div(denominator));
+    let near = Dw::select(below_1, centre + squared, centre);
 
     let rest = squared.hi * reciprocal.hi * poly(squared.hi, &TRIGAMMA_SERIES);
     let far = reciprocal + squared.scale(W::num(0.5)) + rest;
-    let positive = Dw::select(series, far, near);
+    let positive = Dw::select(size.ge(W::num(2.0)), far, near);
 
     // Of the largest numbers the square of the reciprocal is 0 or subnormal: no part of the result.
     let is_far = size.gt(W::num(1e30));

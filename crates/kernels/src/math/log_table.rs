@@ -230,6 +230,12 @@ pub(super) fn log<V: Lane<Elem: Tables>>(x: V, base: &Base<V::Elem>) -> V {
     sum(reduced(x), base).round()
 }
 
+/// The natural logarithm of a positive finite number, as an unevaluated sum.
+#[inline(always)]
+pub(super) fn log_in_two<V: Lane<Elem: Tables>>(x: V) -> Dw<V> {
+    sum(reduced(x), &V::Elem::NATURAL)
+}
+
 /// The logarithm of 2^e · (1 + f + low) / r of `f32`, where `low` is far below the last place of `f`. Single
 /// words suffice: beside a logarithm of the tables, f is small, and its rounding error smaller.
 #[inline(always)]

@@ -125,8 +125,15 @@ const LGAMMA: [f64; 12] = [
     0.0009593410512917685,
     -0.0006080387418779935,
 ];
-/// (log Γ(x) - (x - ½) log x + x - ½ log 2π) · x as a polynomial in 1/x², for x from 8.
-const STIRLING: [f64; 3] = [0.08333333284164435, -0.0027776045795835716, 0.00077553619416799];
+/// (log Γ(x) - (x - ½) log x + x - ½ log 2π) · x as a polynomial in 1/x², for x from 3.
+const STIRLING: [f64; 6] = [
+    0.08333333328148991,
+    -0.002777770217461212,
+    0.0007932528183852503,
+    -0.0005849377799725072,
+    0.0006949611826892304,
+    -0.0007012256671130577,
+];
 /// The positive zero of digamma.
 pub(super) const DIGAMMA_ROOT: (f64, f64) = (1.4616321449683622, 9.549995429965697e-17);
 /// digamma(t) / (t - DIGAMMA_ROOT) as a polynomial in t - 3/2, for t from 1 to 2.
@@ -146,8 +153,17 @@ const DIGAMMA: [f64; 14] = [
     0.005283887152746305,
     -0.003588984076245996,
 ];
-/// (log x - 1/(2x) - digamma(x)) · x² as a polynomial in 1/x², for x from 8.
-const DIGAMMA_SERIES: [f64; 3] = [0.08333333016976012, -0.008332178474858024, 0.003844422189332432];
+/// (log x - 1/(2x) - digamma(x)) · x² as a polynomial in 1/x², for x from 2.
+const DIGAMMA_SERIES: [f64; 8] = [
+    0.08333333263604172,
+    -0.008333250730295123,
+    0.003964670916413533,
+    -0.00408636765536288,
+    0.006489422027600591,
+    -0.011200848255213676,
+    0.014755014235691375,
+    -0.00972916888296004,
+];
 /// ½ log 2π - ½.
 const STIRLING_CONSTANT: f64 = 0.4189385332046727;
 /// Below, the functions that are x + O(x³) are x and one cubic term.
@@ -332,43 +348,26 @@ pub(super) fn erfinv<W: Lane<Elem = f64>>(x: W) -> W {
 /// digamma x for positive `x`.
 #[inline(always)]
 pub(super) fn digamma<W: Lane<Elem = f64>>(x: W) -> W {
-    let (zero, one, half) = (W::num(0.0), W::num(1.0), W::num(0.5));
-    // By the recurrence, digamma(x) = digamma(1 + fraction) + 1 / (x - 1) + 1 / (x - 2) + ..., whose sum is
-    // one fraction; below 1 it is -1 / x.
-    let floor = (x - half).round_ties_even();
-    let fraction = x - floor;
-    let (mut numerator, mut denominator) = (zero, one);
-    for i in 1..8 {
-        let i = W::num(f64::from(i));
-        let (factor, is_one) = (x - i, i.lt(floor));
-        numerator = W::select(is_one, numerator.mul_add(factor, denominator), numerator);
-        denominator = W::select(is_one, denominator * factor, denominator);
-    }
-    let (is_below_1, is_series) = (floor.lt(half), x.ge(W::num(8.0)));
-    let numerator = W::select(is_series, one, W::select(is_below_1, -one, numerator));
-    let quotient = numerator / W::select(is_series | is_below_1, x, denominator);
-    let from_root = (fraction - W::num(DIGAMMA_ROOT.0 - 1.0)) - W::num(DIGAMMA_ROOT.1);
-    let near = poly(fraction - half, &DIGAMMA).mul_add(from_root, quotient);
+    let (one, half) = (W::num(1.0), W::num(0.5));
+    let (is_below_1, quotient) = (x.lt(one), one / x);
+    // By the recurrence, digamma(x) = digamma(x + 1) - 1 / x.
+    let u = W::select(is_below_1, x, x - one);
+    let from_root = (u - W::num(DIGAMMA_ROOT.0 - 1.0)) - W::num(DIGAMMA_ROOT.1);
+    let step = W::select(is_below_1, -quotient, W::num(0.0));
+    let near = poly(u - half, &DIGAMMA).mul_add(from_root, step);
     let rest = quotient.mul_add(poly(quotient * quotient, &DIGAMMA_SERIES), half);
-    W::select(is_series, rest.mul_add(-quotient, log(x)), near)
+    W::select(x.ge(W::num(2.0)), rest.mul_add(-quotient, log(x)), near)
 }
 
 /// log Γ(x) for positive `x`.
 #[inline(always)]
 pub(super) fn lgamma<W: Lane<Elem = f64>>(x: W) -> W {
-    let (one, half) = (W::num(1.0), W::num(0.5));
-    // By the recurrence, log Γ(x) = log Γ(1 + fraction) + log((x - 1) (x - 2) ... (1 + fraction)).
-    let floor = (x - half).round_ties_even();
-    let fraction = x - floor;
-    let mut product = one;
-    for i in 1..8 {
-        let i = W::num(f64::from(i));
-        product = W::select(i.lt(floor), product * (x - i), product);
-    }
-    let is_below_1 = floor.lt(half);
-    let is_series = x.ge(W::num(8.0));
-    let l = log(W::select(is_series | is_below_1, x, product));
-    let centre = poly(fraction - half, &LGAMMA) * ((fraction - one) * fraction);
+    let (zero, one, half, two) = (W::num(0.0), W::num(1.0), W::num(0.5), W::num(2.0));
+    let (is_below_1, is_series) = (x.lt(one), x.ge(W::num(3.0)));
+    // By the recurrence, log Γ(x) is log Γ(x + 1) - log x, and log Γ(x - 1) + log(x - 1).
+    let u = x - W::select(is_below_1, zero, W::select(x.lt(two), one, two));
+    let l = log(W::select(is_series | is_below_1, x, one.max(x - one)));
+    let centre = poly(u - half, &LGAMMA) * ((u - one) * u);
     let near = centre + W::select(is_below_1, -l, l);
     let reciprocal = one / x;
     let rest = reciprocal.mul_add(poly(reciprocal * reciprocal, &STIRLING), W::num(STIRLING_CONSTANT));

@@ -147,6 +147,14 @@ impl<'a> Writing<'a> {
         self.builder.binary(Binary::Scale, a, power)
     }
 
+    /// Numbers of a look-up table.
+    fn table(&mut self, ty: Type) -> [u64; 16] {
+        std::array::from_fn(|_| {
+            let near = self.random.bits() as i32 as f64 / 1e6;
+            if ty == Type::F32 { (near as f32).to_bits().into() } else { near.to_bits() }
+        })
+    }
+
     fn float(&mut self, ty: Type) -> Value {
         let unary = [
             Unary::Neg,
@@ -179,12 +187,14 @@ impl<'a> Writing<'a> {
             }
             11 => {
                 let word = if ty == Type::F32 { Type::W32 } else { Type::W64 };
-                let mut number = || {
-                    let near = self.random.bits() as i32 as f64 / 1e6;
-                    if ty == Type::F32 { (near as f32).to_bits().into() } else { near.to_bits() }
-                };
-                let table = std::array::from_fn(|_| number());
                 let index = self.of(word);
+                // Several tables at one place are read together by some processors.
+                for _ in 0..self.random.below(3) {
+                    let table = self.table(ty);
+                    let number = self.builder.lookup(ty, table, index);
+                    self.keep(number);
+                }
+                let table = self.table(ty);
                 self.builder.lookup(ty, table, index)
             }
             12 => {

@@ -30,6 +30,8 @@ const LIMIT: Register = Register::RCX;
 const SCRATCH: Register = Register::R11;
 /// What copies of elements need beyond: a distance, an index, and an element.
 const COPYING: [Register; 3] = [Register::RBX, Register::R12, Register::R13];
+/// The addresses of what is fetched from tables.
+const FETCHING: [Register; 2] = [SCRATCH, COPYING[0]];
 /// Accumulators, or where they would be if the first of them were for the first element: the last of the
 /// pointers.
 const TURNS: Register = POINTERS[3];
@@ -231,7 +233,9 @@ impl Writer<'_> {
     fn saved(&self) -> Vec<Register> {
         let has_buffers = self.buffers.iter().any(|&buffer| buffer != NONE);
         let is_across = self.row.accumulators() == Some(Read::Across);
-        let copying = COPYING.into_iter().filter(|_| has_buffers);
+        let fetches = |step: &Step| matches!(step.act, Act::Make(Make { shape: Shape::Fetch { .. }, .. }));
+        let fetches = self.steps.steps.iter().any(fetches);
+        let copying = COPYING.into_iter().filter(|own| has_buffers || fetches && FETCHING.contains(own));
         let pointer = (0..self.operands()).any(|operand| self.own_pointer(operand) == Some(TURNS));
         let pointer = pointer.then_some(TURNS);
         copying.chain(pointer).chain(is_across.then_some(ROWS_LEFT)).collect()
@@ -939,6 +943,8 @@ impl Writer<'_> {
                     }
                     Shape::Select => operands.extend([of[2], of[1], of[0]]),
                     Shape::MaskSelect => return self.mask_select(target, [of[0], of[1], of[2]]),
+                    Shape::Pool => return self.pool_address(to),
+                    Shape::Fetch { table, is_odd } => return self.fetch(table, is_odd, [of[0], of[1]], to),
                     Shape::Overwriting => operands.extend(&of[1..]),
                     _ => operands.extend(&of),
                 }
@@ -954,6 +960,31 @@ impl Writer<'_> {
         self.assembler.put(Encoding::VEX_Kandq_kr_kr_kr, &[scratch, mask, yes]);
         self.assembler.put(Encoding::VEX_Kandnq_kr_kr_kr, &[target, mask, no]);
         self.assembler.put(Encoding::VEX_Korq_kr_kr_kr, &[target, target, scratch]);
+    }
+
+    fn pool_address(&mut self, to: u8) {
+        let pool = Operand::Pool { offset: 0, is_broadcast: false };
+        let low = register(sized(to, 16));
+        self.assembler.put(Encoding::Lea_r64_m, &[register(SCRATCH), pool]);
+        self.assembler.put(Encoding::VEX_Vmovq_xmm_rm64, &[low, register(SCRATCH)]);
+        self.assembler.put(Encoding::VEX_Vpbroadcastq_ymm_xmmm64, &[register(sized(to, 32)), low]);
+    }
+
+    fn fetch(&mut self, table: u32, is_odd: bool, addresses: [Operand; 2], to: u8) {
+        let [low, whole] = [16, 32].map(|bytes| register(sized(to, bytes)));
+        // Both addresses are known before their registers may be written over.
+        for (own, address) in FETCHING.into_iter().zip(addresses) {
+            if is_odd {
+                let operands = [register(own), address, Operand::Immediate(1)];
+                self.assembler.put(Encoding::VEX_Vpextrq_rm64_xmm_imm8, &operands);
+            } else {
+                self.assembler.put(Encoding::VEX_Vmovq_rm64_xmm, &[register(own), address]);
+            }
+        }
+        let [first, second] = FETCHING.map(|own| at(own, table));
+        self.assembler.put(Encoding::VEX_Vmovupd_xmm_xmmm128, &[low, first]);
+        let operands = [whole, whole, second, Operand::Immediate(1)];
+        self.assembler.put(Encoding::VEX_Vinsertf128_ymm_ymm_xmmm128_imm8, &operands);
     }
 
     fn tail_mask(&self) -> (Register, bool) {

@@ -1,5 +1,7 @@
-//! Owns what the readers of a value say about it where masks are registers of their own: which instructions
-//! need a mask, or its opposite. It does not choose instructions.
+//! Owns what the readers of a value say about it: where masks are registers of their own, which instructions
+//! need a mask, or its opposite; which look-ups go together. It does not choose instructions.
+
+use std::collections::HashMap;
 
 use crate::code::{Binary, Code, Operation, Type, Unary, Value};
 
@@ -67,4 +69,28 @@ pub(super) fn masked(code: &Code, is_inverted: &[bool], is_split: bool) -> Vec<b
         }
     }
     is_masked
+}
+
+/// For look-ups of 64 bits the next one by the same index in the same rare way, two by two.
+pub(super) fn paired_lookups(code: &Code) -> Vec<Option<Value>> {
+    let mut second = vec![None; code.instructions.len()];
+    // The ends of the rare ways that are open, and what has no second yet, by its index.
+    let mut ways: Vec<(usize, HashMap<Value, usize>)> = vec![(code.instructions.len(), HashMap::new())];
+    for (place, instruction) in code.instructions.iter().enumerate() {
+        while ways.len() > 1 && ways[ways.len() - 1].0 == place {
+            ways.pop();
+        }
+        match instruction.operation {
+            Operation::Rare { count, .. } => ways.push((place + 1 + count as usize, HashMap::new())),
+            Operation::Lookup { index, .. } if instruction.ty.bits() == 64 => {
+                let Some((_, alone)) = ways.last_mut() else { continue };
+                match alone.remove(&index) {
+                    Some(first) => second[first] = Some(Value(place as u32)),
+                    None => drop(alone.insert(index, place)),
+                }
+            }
+            _ => {}
+        }
+    }
+    second
 }

@@ -31,6 +31,10 @@ pub(super) enum Shape {
     Masks,
     /// A selection of masks, which is three instructions.
     MaskSelect,
+    /// The address of the pool in all elements.
+    Pool,
+    /// 16 bytes of a table at each of two addresses, which are the first or the second elements of two halves.
+    Fetch { table: u32, is_odd: bool },
 }
 
 impl Shape {
@@ -42,7 +46,9 @@ impl Shape {
             Shape::Masked => (Overwrites::One(3), Some(2)),
             Shape::Overwriting => (Overwrites::One(0), Some(2)),
             Shape::MulAdd { .. } => (Overwrites::Any, Some(2)),
-            Shape::Register | Shape::Masks | Shape::MaskSelect => (Overwrites::Nothing, None),
+            Shape::Register | Shape::Masks | Shape::MaskSelect | Shape::Pool | Shape::Fetch { .. } => {
+                (Overwrites::Nothing, None)
+            }
         };
         let commutes = self == Shape::Binary { commutes: true };
         Form { overwrites, memory, repeats: self != Shape::Unary, commutes }

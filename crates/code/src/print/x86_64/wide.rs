@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use iced_x86::Code as Encoding;
 
 use super::encodings::{Pair, Signs, at_length, binary_pair, by_width, pair, predicate};
-use super::readers::{inverted, masked};
+use super::readers::{inverted, masked, paired_lookups};
 use super::set::Set;
 use super::steps::{Act, Listing, Make, Shape, Steps, moved};
 use crate::code::{Binary, Code, Compare, Instruction, Operation, Type, Unary, Value};
@@ -34,10 +34,12 @@ pub(super) fn steps(code: &Code, row: &Row, set: Set) -> Steps {
         needs_negated: read_elsewhere(code, true),
         is_masked: vec![false; code.instructions.len()],
         is_inverted: vec![false; code.instructions.len()],
+        paired: Vec::new(),
         shared: Vec::new(),
     };
     if set == Set::Avx2 {
         selection.widths = mask_widths(code, is_split);
+        selection.paired = paired_lookups(code);
     } else {
         selection.is_inverted = inverted(code);
         selection.is_masked = masked(code, &selection.is_inverted, is_split);
@@ -110,6 +112,8 @@ struct Selection<'a> {
     is_masked: Vec<bool>,
     /// Which masks of AVX-512 are only read by what can as well read their opposite.
     is_inverted: Vec<bool>,
+    /// With which other look-up one of AVX2 for 64 bits is done.
+    paired: Vec<Option<Value>>,
     /// Instructions that may be wanted again, and where each open rare way begins among them.
     shared: Vec<(Encoding, Option<u8>, [Id; OPERANDS], Id)>,
 }
@@ -256,6 +260,13 @@ impl Selection<'_> {
             Operation::Convert(a) => self.convert(a, ty, true),
             Operation::ConvertUnsigned(a) => self.convert(a, ty, false),
             Operation::Bits(a) => self.of(a),
+            Operation::Lookup { table, index } if is_64 && self.set == Set::Avx2 => {
+                // The one that it goes with has been first.
+                if self.values[value.index()][self.part] != NONE {
+                    return;
+                }
+                self.fetch(value, table, self.of(index))
+            }
             Operation::Lookup { table, index } => self.lookup(is_64, table as usize, self.of(index)),
             Operation::Compare(..) | Operation::Rare { .. } => unreachable!("they have masks"),
         };
@@ -374,7 +385,7 @@ impl Selection<'_> {
         };
         let shape = if self.set == Set::Avx2 { Shape::Register } else { Shape::Unary };
         let encoding = self.encoding(pair, bytes);
-        self.shared(encoding, shape, Some(count), &[a], bytes)
+        self.shared(encoding, shape, Some(count), &[a], (bytes, bytes))
     }
 
     /// The same, once for all who want it: what look-ups and products of long words are made of.
@@ -384,7 +395,7 @@ impl Selection<'_> {
         shape: Shape,
         immediate: Option<u8>,
         args: &[Id],
-        bytes: u32,
+        sizes: (u32, u32),
     ) -> Id {
         let mut all = [NONE; OPERANDS];
         all[..args.len()].copy_from_slice(args);
@@ -394,7 +405,7 @@ impl Selection<'_> {
         if let Some(&(.., id)) = self.shared.iter().find(is_same) {
             return id;
         }
-        let id = self.list.make(encoding, shape, immediate, args, (bytes, bytes));
+        let id = self.list.make(encoding, shape, immediate, args, sizes);
         self.shared.push((encoding, immediate, all, id));
         id
     }
@@ -585,45 +596,50 @@ impl Selection<'_> {
                 self.list.make(permute, Shape::Overwriting, None, &args, (64, 64))
             }
             (Set::Avx2, _) => {
-                // A number of 64 bits is two of 32 side by side.
-                let place = if is_64 { self.halves_of_places(index) } else { index };
-                self.found(is_64, &registers, place, index)
+                let permute = Encoding::VEX_Vpermps_ymm_ymm_ymmm256;
+                let [low, high] = [0, 1]
+                    .map(|half| self.list.make(permute, binary, None, &[index, registers[half]], (32, 32)));
+                // Permutations know three bits of the index; the fourth chooses among their answers.
+                let bytes = self.bytes_of(false);
+                let sign = self.shift(Binary::ShiftLeft, false, bytes, index, 28);
+                self.select(false, bytes, sign, high, low)
             }
         }
     }
 
-    /// The number that one of these registers has at a place: a permutation of each, and a choice among
-    /// their answers by the bits of the index above those that the permutation knows.
-    fn found(&mut self, is_64: bool, registers: &[Id], place: Id, index: Id) -> Id {
-        if let [register] = *registers {
-            let permute = Encoding::VEX_Vpermps_ymm_ymm_ymmm256;
-            return self.list.make(
-                permute,
-                Shape::Binary { commutes: false },
-                None,
-                &[place, register],
-                (32, 32),
-            );
+    /// A look-up of 64 bits by AVX2, and the one that is done with it: the numbers that two tables have at a
+    /// place stand side by side in memory, and are read together.
+    fn fetch(&mut self, value: Value, table: u32, index: Id) -> Id {
+        let second = self.paired[value.index()];
+        let other = match second.map(|second| self.code.instructions[second.index()].operation) {
+            Some(Operation::Lookup { table, .. }) => table,
+            _ => table,
+        };
+        let [table, other] = [table, other].map(|table| &self.code.tables[table as usize]);
+        let pairs: Vec<u8> =
+            table.iter().zip(other).flat_map(|(a, b)| [a, b]).flat_map(|bits| bits.to_le_bytes()).collect();
+        let table = self.list.in_pool(&pairs, 16);
+        let bytes = self.set.vector_bytes();
+        let (whole, half) = ((bytes, bytes), (bytes / 2, bytes));
+        // The four lowest bits of the index, times the bytes of two numbers.
+        let place = self.shift(Binary::ShiftLeft, true, bytes, index, 60);
+        let place = self.shift(Binary::ShiftRight, true, bytes, place, 56);
+        let pool = self.shared(Encoding::INVALID, Shape::Pool, None, &[], whole);
+        let (add, sum) = (Encoding::VEX_Vpaddq_ymm_ymm_ymmm256, Shape::Binary { commutes: true });
+        let low = self.shared(add, sum, None, &[place, pool], whole);
+        let extract = Encoding::VEX_Vextracti128_xmmm128_ymm_imm8;
+        let high = self.shared(extract, Shape::Register, Some(1), &[low], half);
+        let [even, odd] = [false, true].map(|is_odd| {
+            let shape = Shape::Fetch { table, is_odd };
+            self.list.make(Encoding::INVALID, shape, None, &[low, high], (bytes, bytes / 2))
+        });
+        let mut unpacked =
+            |encoding| self.list.make(encoding, Shape::Binary { commutes: false }, None, &[even, odd], whole);
+        let own = unpacked(Encoding::VEX_Vunpcklpd_ymm_ymm_ymmm256);
+        if let Some(second) = second {
+            self.values[second.index()][self.part] = unpacked(Encoding::VEX_Vunpckhpd_ymm_ymm_ymmm256);
         }
-        let (low, high) = registers.split_at(registers.len() / 2);
-        let low = self.found(is_64, low, place, index);
-        let high = self.found(is_64, high, place, index);
-        let bytes = self.bytes_of(is_64);
-        let bit = if is_64 && registers.len() == 2 { 2 } else { 3 };
-        let sign = self.shift(Binary::ShiftLeft, is_64, bytes, index, if is_64 { 63 } else { 31 } - bit);
-        self.select(is_64, bytes, sign, high, low)
-    }
-
-    /// Of indices of numbers of 64 bits, those of both their halves.
-    fn halves_of_places(&mut self, index: Id) -> Id {
-        let bytes = self.bytes_of(true);
-        let or = at_length(Encoding::VEX_Vpor_xmm_xmm_xmmm128, bytes);
-        let high = self.shift(Binary::ShiftLeft, true, bytes, index, 33);
-        let low = self.shift(Binary::ShiftRight, true, bytes, high, 32);
-        let one = self.constant(1 << 32, 8);
-        let shape = Shape::Binary { commutes: true };
-        let both = self.shared(or, shape, None, &[low, high], bytes);
-        self.shared(or, shape, None, &[both, one], bytes)
+        own
     }
 
     /// The mask as selections of elements of 32 or 64 bits want it.
@@ -638,7 +654,7 @@ impl Selection<'_> {
     /// The bits of a mask of AVX-512 for the elements of a register.
     fn part_of_mask(&mut self, mask: Id, is_64: bool) -> Id {
         if is_64 && self.part == 1 {
-            self.shared(Encoding::VEX_Kshiftrw_kr_kr_imm8, Shape::Register, Some(8), &[mask], 0)
+            self.shared(Encoding::VEX_Kshiftrw_kr_kr_imm8, Shape::Register, Some(8), &[mask], (0, 0))
         } else {
             mask
         }
