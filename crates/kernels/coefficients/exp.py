@@ -19,7 +19,8 @@ for bits, degree, integer_bits in [(24, 4, 8), (53, 9, 11)]:
     show("EXPM1", p, error, bits)
 
 print("\n===== single precision")
-# From the third coefficient on in `src/math/exp.rs`. The weight is the fourth power of what a relative error has.
+# From the third coefficient on in `src/math/exp.rs`. The weight is the fourth power of that of a relative
+# error.
 p, error = fit(exp, lambda r: exp(-4 * r), -HALF, HALF, 6, 24, exact=[1, 1])
 show("SHORT_EXP", p, error, 24)
 FIRST = rounded(LN2, 24)

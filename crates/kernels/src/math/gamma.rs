@@ -1,11 +1,11 @@
 //! Owns `lgamma`, the logarithm of the gamma function, `digamma`, its derivative, and `trigamma`, the
 //! derivative of that.
 //!
-//! Each is a polynomial on [1, 2], where the zero of each function that has one is a factor of its own; below 1
-//! the recurrence leads there. From 2 on, `lgamma` from 3 on, it is the beginning of its asymptotic series and
-//! a polynomial in 1/x². Negative arguments are reflected. Sums are double words. Near the zeros at negative
-//! arguments the error is bounded relative to the terms that cancel there, not to the result. The constants
-//! come from `coefficients/trig_special.py`.
+//! Each is a polynomial on [1, 2], where the zero of each function that has one is a factor of its own; below
+//! 1 the recurrence leads there. From 2 on, `lgamma` from 3 on, it is the beginning of its asymptotic series
+//! and a polynomial in 1/x². Negative arguments are reflected. Sums are double words. Near the zeros at
+//! negative arguments the error is bounded relative to the terms that cancel there, not to the result. The
+//! constants come from `coefficients/trig_special.py`.
 
 use super::dw::{Dw, two_sum};
 use super::horner::Polynomial;

@@ -33,7 +33,8 @@ pub(super) enum Shape {
     MaskSelect,
     /// The address of the pool in all elements.
     Pool,
-    /// 16 bytes of a table at each of two addresses, which are the first or the second elements of two halves.
+    /// 16 bytes of a table at each of two addresses, which are the first or the second elements of two
+    /// halves.
     Fetch { table: u32, is_odd: bool },
 }
 
