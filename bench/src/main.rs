@@ -11,6 +11,7 @@ mod plot;
 mod process;
 mod record;
 mod report;
+mod since;
 mod svg;
 mod targets;
 mod time;
@@ -42,13 +43,16 @@ struct Options {
     json: PathBuf,
     /// A record to render again, in place of a run.
     render: Option<PathBuf>,
+    /// An earlier record to compare the run with, or the rendered record.
+    since: Option<PathBuf>,
     /// Whether to search for cliffs, in place of a run.
     cliffs: bool,
 }
 
 fn main() -> ExitCode {
     let outcome = options().and_then(|options| match &options.render {
-        Some(path) => record::read(path).and_then(|record| show(&options, &record, path).map(|_| ())),
+        Some(path) => record::read(path)
+            .and_then(|record| show(&options, &record, path).and_then(|_| compare(&options, &record))),
         None if options.cliffs => search(&options),
         None => run(&options),
     });
@@ -73,6 +77,7 @@ fn options() -> Result<Options, String> {
         bench: PathBuf::new(),
         json: PathBuf::new(),
         render: None,
+        since: None,
         cliffs: false,
     };
     let mut words = std::env::args().skip(1);
@@ -92,6 +97,7 @@ fn options() -> Result<Options, String> {
             "--bench" => options.bench = value()?.into(),
             "--json" => options.json = value()?.into(),
             "--render" => options.render = Some(value()?.into()),
+            "--since" => options.since = Some(value()?.into()),
             _ if word.starts_with('-') => return Err(format!("unknown option {word}")),
             _ => options.filter = Some(word),
         }
@@ -148,6 +154,14 @@ fn run(options: &Options) -> Result<(), String> {
     record::write(&record, &path)?;
     let report = show(options, &record, &path)?;
     println!("\n{:.0} s; the record: {}, from {}", record.duration, report.display(), path.display());
+    compare(options, &record)
+}
+
+/// Prints what has changed since the earlier record, if there is one.
+fn compare(options: &Options, now: &Record) -> Result<(), String> {
+    if let Some(then) = &options.since {
+        println!("\n{}", since::compared(&record::read(then)?, now)?);
+    }
     Ok(())
 }
 

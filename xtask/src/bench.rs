@@ -22,7 +22,9 @@ under target, as DATE-part.
                   numpy numexpr jax torch compile ndarray candle burn
   --threads LIST  numbers of threads, such as 1,2; by default 1 and as many as there are processors
   --quick         about 3 minutes instead of 20: fewer rounds and sizes, no memory, all processors
-  --render JSON   write the report and the pictures of a record again
+  --since JSON    an earlier record of this machine: prints zerostride's times then divided by those now, slowest first.
+                  To measure two commits, run each in a clone of its own, in turns
+  --render JSON   write the report and the pictures of a record again; with --since, compare two records
   --cliffs        search for cliffs instead, which takes some minutes: 1000 random shapes, strides and dtypes, each beside
                   NumPy, on one thread. What is found goes to target/bench/records/MACHINE/cliffs.json and into the newest
                   record there. With a FILTER, only cases of a formula (copy, add, less, sqrt, normalise, sum, amax): these
@@ -57,6 +59,9 @@ pub(crate) fn bench(words: &[&str]) -> Outcome {
     run(Command::new(env!("CARGO")).args(["build", "--release", "--package", "zerostride-bench"]))?;
     let mut driver = Command::new(target.join("release").join(program("zerostride-bench")));
     driver.arg("--bench").arg(root().join("bench")).arg("--json").arg(target.join("bench/records"));
+    if let Some(record) = options.since {
+        driver.args(["--since", record]);
+    }
     if let Some(record) = options.render {
         return run(driver.args(["--render", record]));
     }
@@ -100,6 +105,7 @@ struct Options<'a> {
     threads: String,
     quick: bool,
     render: Option<&'a str>,
+    since: Option<&'a str>,
     cliffs: bool,
     filter: Option<&'a str>,
 }
@@ -113,6 +119,7 @@ impl<'a> Options<'a> {
             threads: String::new(),
             quick: false,
             render: None,
+            since: None,
             cliffs: false,
             filter: None,
         };
@@ -125,6 +132,7 @@ impl<'a> Options<'a> {
                 "--peers" => peers = value()?,
                 "--threads" => threads = Some(value()?.to_owned()),
                 "--render" => options.render = Some(value()?),
+                "--since" => options.since = Some(value()?),
                 _ if word.starts_with('-') => return Err(format!("unknown option {word}\n\n{HELP}")),
                 _ => options.filter = Some(word),
             }
