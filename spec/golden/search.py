@@ -7,8 +7,8 @@ and gmpy2 are installed:
 
 A quarter of the arguments have any bits, the others a magnitude between 2^-12 and 2^10. Errors are in units in the
 last place of the result, as in docs/accuracy.md, whose table of these errors it writes. It ends with an error where
-one is above the bound that stands there. 2^20 arguments of one function take about half a minute on two processors, of `digamma` and
-`trigamma` some minutes.
+one is above the bound that stands there. 2^20 arguments of one function take about half a minute on two processors,
+of `digamma` and `trigamma` some minutes.
 """
 
 import argparse
