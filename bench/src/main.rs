@@ -44,7 +44,7 @@ struct Options {
     /// A record to render again, in place of a run.
     render: Option<PathBuf>,
     /// An earlier record to compare the run with, or the rendered record.
-    since: Option<PathBuf>,
+    since: Option<Record>,
     /// Whether to search for cliffs, in place of a run.
     cliffs: bool,
 }
@@ -97,7 +97,7 @@ fn options() -> Result<Options, String> {
             "--bench" => options.bench = value()?.into(),
             "--json" => options.json = value()?.into(),
             "--render" => options.render = Some(value()?.into()),
-            "--since" => options.since = Some(value()?.into()),
+            "--since" => options.since = Some(record::read(value()?.as_ref())?),
             _ if word.starts_with('-') => return Err(format!("unknown option {word}")),
             _ => options.filter = Some(word),
         }
@@ -160,7 +160,7 @@ fn run(options: &Options) -> Result<(), String> {
 /// Prints what has changed since the earlier record, if there is one.
 fn compare(options: &Options, now: &Record) -> Result<(), String> {
     if let Some(then) = &options.since {
-        println!("\n{}", since::compared(&record::read(then)?, now)?);
+        println!("\n{}", since::compared(then, now)?);
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 use crate::record::{Measurement, OURS, Record, Series};
 use crate::time::time;
 
-/// Below, a change is no longer noise of an idle machine.
+/// Cells with a smaller ratio are counted.
 const SLOWER: f64 = 0.95;
 
 /// The times then divided by those now, as text: a line for each workload and mode that both records have,
@@ -20,7 +20,8 @@ pub(crate) fn compared(then: &Record, now: &Record) -> Result<String, String> {
         };
         for now in measurement.series.iter().filter(|series| series.peer == OURS) {
             if let Some(then) = earlier.of(OURS, now.mode) {
-                pairs.push((then.best / now.best, line(measurement, then, now)));
+                let ratio = then.best / now.best;
+                pairs.push((ratio, line(ratio, measurement, then, now)));
             }
         }
     }
@@ -43,9 +44,9 @@ fn is_same(a: &Measurement, b: &Measurement) -> bool {
     (&a.workload, &a.size, &a.dtype, a.threads) == (&b.workload, &b.size, &b.dtype, b.threads)
 }
 
-fn line(measurement: &Measurement, then: &Series, now: &Series) -> String {
+fn line(ratio: f64, measurement: &Measurement, then: &Series, now: &Series) -> String {
     let Measurement { workload, size, dtype, threads, .. } = measurement;
-    let (ratio, mode) = (then.best / now.best, format!("{:?}", now.mode).to_lowercase());
+    let mode = format!("{:?}", now.mode).to_lowercase();
     let (then, now) = (time(then.best), time(now.best));
     format!("{ratio:>5.2}  {workload:<16} {size:>4} {dtype:>4} {threads}T {mode:<5} {then:>9} -> {now:>9}")
 }
