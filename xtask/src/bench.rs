@@ -10,6 +10,7 @@ use crate::{Outcome, python, root, run};
 pub(crate) const HELP: &str = "\
 cargo xtask bench [OPTION]... [FILTER]
 cargo xtask bench functions [OPTION]... [NAME,...]
+cargo xtask bench arrange [OPTION]... [NAME]
 
 Measures zerostride side by side with its peers: in one run, in turn, with the same threads and the same rules for
 results. Prints a line for each workload, and writes a table and two pictures to bench/records/MACHINE, over those that
@@ -31,7 +32,8 @@ under target, as DATE-part.
                   are printed, no more
 
 `bench functions` times mathematical functions beside PyTorch's instead, in ns an element on one thread, and prints a
-table; `bench functions --help`.
+table; `bench functions --help`. `bench arrange` does so with functions that move, pick or order elements, beside
+PyTorch's and NumPy's; `bench arrange --help`.
 
 The first run builds the Rust peers (several minutes) and installs the Python ones (5 GB), both under target/bench.
 Close other programs: whatever runs beside it is measured with it. The figures that count are ratios within one run.
@@ -90,13 +92,13 @@ pub(crate) fn bench(words: &[&str]) -> Outcome {
     run(driver.args(options.filter))
 }
 
-/// Installs the package and PyTorch, and compares their mathematical functions.
-pub(crate) fn functions(words: &[&str]) -> Outcome {
+/// Installs the package, NumPy and PyTorch, and runs a script that compares them, `functions` or `arrange`.
+pub(crate) fn compare(script: &str, words: &[&str]) -> Outcome {
     let target = target();
     let python = environment(&["numpy", "torch"], &target)?;
     python::install_release(&python)?;
     let mut benchmark = Command::new(python);
-    benchmark.arg("bench/functions.py").args(words);
+    benchmark.arg(format!("bench/{script}.py")).args(words);
     run(benchmark.env("TORCHINDUCTOR_CACHE_DIR", target.join("bench/inductor")))
 }
 
@@ -147,6 +149,9 @@ impl<'a> Options<'a> {
             "none" => Vec::new(),
             list => list.split(',').collect(),
         };
+        if options.cliffs && (options.since.is_some() || options.render.is_some()) {
+            return Err(format!("--cliffs is a search, and has nothing to compare or to render\n\n{HELP}"));
+        }
         match options.peers.iter().find(|peer| !python.contains(peer) && !RUST.contains(peer)) {
             Some(unknown) => Err(format!("no peer is called {unknown}\n\n{HELP}")),
             None => Ok(options),

@@ -65,7 +65,7 @@ fn main() -> ExitCode {
         ["test", "--aarch64"] => aarch64::run(),
         ["sanitize", ref filter @ ..] => sanitize::address(filter),
         ["golden", ref parts @ ..] => golden::run_parts(parts),
-        ["bench", "functions", ref words @ ..] => bench::functions(words),
+        ["bench", script @ ("functions" | "arrange"), ref words @ ..] => bench::compare(script, words),
         ["bench", ref words @ ..] => bench::bench(words),
         ["accuracy", "f64", ref words @ ..] => accuracy::sample(words),
         ["accuracy"] => accuracy::write(""),

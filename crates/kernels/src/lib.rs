@@ -40,7 +40,7 @@ pub use elementwise::{
 pub use isa::{CACHE_LINE_BYTES, Isa};
 pub use matmul::{Matrices, Matrix, ProductScratch, ProductSizes, matmul, matmul_small};
 pub use native::{Native, Printing, fence};
-pub use pack::{Pack, PackDense, PackDim, pack, pack_dense};
+pub use pack::{Pack, PackDense, PackDim, copy_row, copy_slice, pack, pack_dense};
 pub use record::{
     MOMENTS, MOMENTS_PASS, Recorded, memory_types, record, record_cast, record_load, record_merged_moments,
     record_moments, record_quotient, record_scalar, record_step, record_store, record_summed,

@@ -122,6 +122,22 @@ pub(crate) fn check() {
     }
 }
 
+/// Counts the elements that a loop has visited, and checks each time that these are another [`STRIDE`]: for
+/// loops over rows, which may be long or short. A check takes as long as some tens of elements.
+#[derive(Default)]
+pub(crate) struct Visits(usize);
+
+impl Visits {
+    #[inline(always)]
+    pub(crate) fn add(&mut self, elements: usize) {
+        self.0 += elements;
+        if self.0 >= STRIDE {
+            self.0 = 0;
+            check();
+        }
+    }
+}
+
 #[cold]
 fn ask(watch: Watch) -> bool {
     let (asked, process) = (Instant::now(), fork::process());

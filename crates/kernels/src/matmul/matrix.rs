@@ -38,7 +38,17 @@ pub(super) fn parts(len: usize, size: usize) -> impl Iterator<Item = Range<usize
     (0..len).step_by(size).map(move |first| first..len.min(first.saturating_add(size)))
 }
 
-impl Matrix<'_> {
+impl<'a> Matrix<'a> {
+    /// The matrix whose rows are the columns of this one.
+    pub(super) fn transposed(self) -> Matrix<'a> {
+        Matrix { row_stride: self.column_stride, column_stride: self.row_stride, ..self }
+    }
+
+    /// Where an element is.
+    pub(super) fn place(&self, row: usize, column: usize) -> isize {
+        self.offset + row as isize * self.row_stride + column as isize * self.column_stride
+    }
+
     /// Asserts that every element of the matrix lies in the slice.
     pub(super) fn check<T: Pod>(&self, rows: usize, columns: usize) {
         let elements: &[T] = cast_slice(self.bytes);

@@ -1,10 +1,11 @@
 //! Owns copies between memory layouts: an operand into a tile, a tile into a result. It knows bytes and
 //! strides, not dtypes or tensors. `plane.rs` copies two dimensions by the cheapest loop: with constant
-//! distances (`fixed.rs`), or transposed in blocks (`transpose.rs`).
+//! distances (`fixed.rs`), row by row (`row.rs`), or transposed in blocks (`transpose.rs`).
 
 mod dim;
 mod fixed;
 mod plane;
+mod row;
 mod transpose;
 
 use smallvec::SmallVec;
@@ -12,6 +13,7 @@ use smallvec::SmallVec;
 use crate::isa::Isa;
 pub use dim::PackDim;
 use plane::Plane;
+pub use row::{copy_row, copy_slice};
 
 /// Bytes of the pattern that is copied over and over where a broadcast dimension repeats it: it stays in L1.
 const REPEAT_BYTES: usize = 8 << 10;
@@ -140,7 +142,7 @@ impl Pack {
             let len = again.min(all - done);
             // SAFETY: the elements fill `all` bytes at `to` without gaps. The caller may write them, and the
             // first `done`, at least `again`, are written.
-            unsafe { to.copy_to_nonoverlapping(to.add(done), len) };
+            unsafe { copy_row(to, to.add(done), len) };
             done += len;
             if done == 2 * again && done <= REPEAT_BYTES {
                 again = done;

@@ -5,6 +5,7 @@ use std::mem::{MaybeUninit, transmute_copy};
 
 use super::dim::PackDim;
 use super::fixed::{self, CopyFn};
+use super::row::copy_row;
 use super::transpose;
 use crate::isa::{self, CACHE_LINE_BYTES, Isa, Task, prefetch};
 
@@ -168,7 +169,7 @@ unsafe fn whole<T, const FAR: bool>(_: Isa, rows: &PackDim, columns: &PackDim, f
                 16..=64 => ends::<16>(from, to, width),
                 8..16 => ends::<8>(from, to, width),
                 4..8 => ends::<4>(from, to, width),
-                _ => from.copy_to_nonoverlapping(to, width),
+                _ => copy_row(from, to, width),
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Holds copies between layouts to copies element by element, and to the guard bytes around what they write.
 
-use zerostride_kernels::{Isa, Pack, PackDim, pack_dense};
+use zerostride_kernels::{Isa, Pack, PackDim, copy_slice, pack_dense};
 
 /// Copies element by element.
 fn naive(item: usize, dims: &[PackDim], from: &[u8], first: isize, to: &mut [u8], start: isize) {
@@ -154,6 +154,22 @@ fn blocks_of_all_sizes_cross_over() {
                 PackDim { len: columns, from: tall * step, to: step },
             ];
             check(item, &dims);
+        }
+    }
+}
+
+#[test]
+fn a_row_is_copied_in_pieces_wherever_it_lies_in_a_page() {
+    let memory: Vec<u8> = (0..40_000).map(|at| (at * 31 % 251) as u8).collect();
+    let mut to = vec![0; 40_000];
+    for len in [0, 1, 2047, 2048, 2049, 4096, 6145, 20_000] {
+        for from in [0, 1, 63, 500, 4000] {
+            for start in [0, 1, 64, 600, 4097] {
+                to.fill(1);
+                copy_slice(&memory[from..from + len], &mut to[start..start + len]);
+                assert!(to[start..start + len] == memory[from..from + len], "{len} from {from} to {start}");
+                assert!(to[..start].iter().chain(&to[start + len..]).all(|&byte| byte == 1));
+            }
         }
     }
 }

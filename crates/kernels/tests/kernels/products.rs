@@ -36,6 +36,51 @@ fn tiles_of_integers_and_halves_add_up() {
 }
 
 #[test]
+fn vectors_of_integers_are_multiplied_in_every_layout() {
+    // As rows, as columns, and both reversed, inside of more memory.
+    let layouts = |rows: usize, columns: usize| {
+        let (rows, columns) = (rows as isize, columns as isize);
+        [
+            (1, columns + 1, 1),
+            (2, 1, rows + 2),
+            (rows * columns - 1, -columns, -1),
+            (rows * columns - 1, -1, -rows),
+            (0, 2 * columns, 2),
+        ]
+    };
+    for (n, k, m) in
+        [(1, 5, 1), (7, 1, 1), (1, 1, 9), (3, 4099, 1), (1, 4099, 3), (1, 9000, 1), (200, 300, 1)]
+    {
+        let memory = |len: usize| (0..2 * len + 2 * k + 8).map(|i| (i * i % 251) as u8).collect::<Vec<_>>();
+        let (own_a, own_b) = (memory(n * k), memory(k * m));
+        for (offset, row_stride, column_stride) in layouts(n, k) {
+            let a = Matrix { bytes: &own_a, offset, row_stride, column_stride };
+            for (offset, row_stride, column_stride) in layouts(k, m) {
+                let b = Matrix { bytes: &own_b, offset, row_stride, column_stride };
+                let at = |of: &Matrix<'_>, row: usize, column: usize| {
+                    let place = of.offset + row as isize * of.row_stride + column as isize * of.column_stride;
+                    of.bytes[place as usize]
+                };
+                let product = |row: usize, column: usize| {
+                    (0..k)
+                        .fold(0u8, |sum, i| sum.wrapping_add(at(&a, row, i).wrapping_mul(at(&b, i, column))))
+                };
+                let expected: Vec<u8> = (0..n * m).map(|place| product(place / m, place % m)).collect();
+                let mut out = vec![1; n * m];
+                let sizes = ProductSizes { n, k, m };
+                matmul(DType::U8, sizes, a, b, &mut out, &mut ProductScratch::default());
+                assert_eq!(
+                    out,
+                    expected,
+                    "{sizes:?}, strides {:?}",
+                    [a.row_stride, a.column_stride, b.row_stride, b.column_stride]
+                );
+            }
+        }
+    }
+}
+
+#[test]
 #[should_panic(expected = "another size")]
 fn sizes_whose_product_wraps_around_are_refused() {
     let sizes = ProductSizes { n: (1 << 62) + 1, k: 1, m: 1 };

@@ -8,6 +8,7 @@ use zerostride::{DType, Device, Typed};
 
 use super::function::rows;
 use crate::arguments::{Arguments, Value};
+use crate::dtype::PyDType;
 use crate::error::{TraceError, raise, type_name};
 use crate::operand::Given;
 use crate::tensor::{self, PyTensor};
@@ -121,18 +122,20 @@ fn to(a: &Arguments<'_, '_>) -> PyResult<Value> {
     let (mut wanted, mut device) =
         (a.dtype("dtype")?, a.optional("device").map(|object| a.device(object)).transpose()?);
     for object in targets.iter().copied().chain(a.optional("other")) {
-        // NumPy's scalar classes have the attributes of arrays, but are dtypes.
-        let is_array = !object.is_instance_of::<PyType>()
-            && Given::new(object)?.is_some_and(|given| !matches!(given, Given::Number(_)));
-        wanted = if is_array {
-            device = device.or(match Given::new(object)? {
-                Some(Given::Tensor(tensor)) => Some(tensor.device()),
-                Some(Given::Foreign(tensor)) => Some(tensor.device()),
+        // NumPy's scalar classes and our dtypes have the attributes of arrays. To ask what is no array for an
+        // array's memory takes much longer than to convert a few elements.
+        let is_class = object.is_instance_of::<PyType>() || object.is_instance_of::<PyDType>();
+        let named = if is_class || !object.hasattr("dtype")? { dtype::extract(object).ok() } else { None };
+        let array = if is_class || named.is_some() { None } else { Given::new(object)? };
+        wanted = if let Some(dtype) = named {
+            Some(dtype)
+        } else if let Some(given) = array.filter(|given| !matches!(given, Given::Number(_))) {
+            device = device.or(match &given {
+                Given::Tensor(tensor) => Some(tensor.device()),
+                Given::Foreign(tensor) => Some(tensor.device()),
                 _ => None,
             });
             Some(typed(object)?.dtype)
-        } else if let Ok(dtype) = dtype::extract(object) {
-            Some(dtype)
         } else if let Ok(named) = a.device(object) {
             device = Some(named);
             wanted

@@ -1,44 +1,136 @@
 //! Owns gathering: an index tensor says for each element of the result its index along a dimension of the
 //! source. It does not know copying (`offsets.rs`).
 
-use bytemuck::cast_slice;
+use std::ops::Range;
+
+use bytemuck::{cast_slice, cast_slice_mut};
 use smallvec::SmallVec;
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, broadcast_shape};
 
-use super::offsets::PickedOffsets;
-use super::{Results, access, list, named_dim};
+use super::offsets::{Places, SHARE_COPIED_ELEMENTS, with_item};
+use super::{Results, access, named_dim};
 use crate::exec::StridedDims;
-use crate::interrupt::{self, STRIDE};
+use crate::interrupt::{STRIDE, Visits};
+use crate::threads::parts;
 use crate::{Error, Result, Tensor};
 
-/// The offsets of the elements that an i64 tensor of no larger sizes names along a dimension of a tensor.
-///
-/// # Errors
-/// An integer is out of bounds, or there is no memory.
-pub(super) fn along(tensor: &Tensor, dim: usize, index: &Tensor) -> Result<PickedOffsets> {
+/// The elements that integers name along one dimension of a tensor, in the order of the integers.
+pub(super) struct Along<'a, F> {
+    index: &'a [i64],
+    /// The first element's offset in the bytes that the tensor reaches, in elements.
+    start: isize,
+    /// The other dimensions of the index, with the tensor's strides: a row of it, and steps from row to row.
+    row: (usize, isize),
+    outer: StridedDims<1>,
+    /// From one element along the dimension to the next.
+    stride: isize,
+    /// The index along the dimension that an integer stands for.
+    place: F,
+}
+
+impl<'a, F: Fn(i64) -> Result<usize> + Sync> Along<'a, F> {
+    /// Along all elements of a contiguous tensor.
+    fn all(index: &'a [i64], place: F) -> Self {
+        let (row, outer) = ((index.len(), 0), StridedDims::of(&[], &[]));
+        Along { index, start: 0, row, outer, stride: 1, place }
+    }
+
+    /// Calls `piece` with some integers of a row: the offset of what the first one names if it is 0, the
+    /// distance from that of one integer to that of the next, and which of all integers they are.
+    #[inline(always)]
+    fn pieces(
+        &self,
+        range: Range<usize>,
+        mut piece: impl FnMut(isize, isize, Range<usize>) -> Result<()>,
+    ) -> Result<()> {
+        let (len, step) = self.row;
+        let (mut at, mut visits) = (range.start, Visits::default());
+        for [outer] in self.outer.walk(at / len.max(1)) {
+            let row = at / len * len;
+            while at < range.end.min(row + len) {
+                let end = range.end.min(row + len).min(at + STRIDE);
+                visits.add(end - at);
+                piece(self.start + outer + (at - row) as isize * step, step, at..end)?;
+                at = end;
+            }
+            if at == range.end {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the elements to contiguous ones.
+    ///
+    /// # Errors
+    /// An integer is out of bounds.
+    pub(super) fn load(&self, item: usize, from: &[u8], to: &mut [u8]) -> Result<()> {
+        let part = SHARE_COPIED_ELEMENTS.max(self.index.len().div_ceil(256));
+        with_item!(item, E => {
+            let from: &[E] = cast_slice(from);
+            let parts = cast_slice_mut::<u8, E>(to).chunks_mut(part).enumerate();
+            parts::for_each(parts, || (), |(), (number, to)| {
+                let first = number * part;
+                self.pieces(first..first + to.len(), |base, step, piece| {
+                    let to = &mut to[piece.start - first..piece.end - first];
+                    let mut base = base;
+                    for (to, &at) in to.iter_mut().zip(&self.index[piece]) {
+                        let place = (self.place)(at)?;
+                        *to = from[(base + place as isize * self.stride) as usize];
+                        base += step;
+                    }
+                    Ok(())
+                })
+            })
+        })
+    }
+
+    /// Refuses integers that are out of bounds.
+    pub(super) fn check(&self) -> Result<()> {
+        self.pieces(0..self.index.len(), |_, _, piece| {
+            self.index[piece].iter().try_for_each(|&at| (self.place)(at).map(drop))
+        })
+    }
+}
+
+impl<F: Fn(i64) -> Result<usize> + Sync> Places for Along<'_, F> {
+    fn combine<E: Copy>(&self, from: &[E], to: &mut [E], combine: impl Fn(&mut E, E)) -> Result<()> {
+        self.pieces(0..self.index.len(), |mut base, step, piece| {
+            for (&from, &at) in from[piece.clone()].iter().zip(&self.index[piece]) {
+                let place = (self.place)(at)?;
+                combine(&mut to[(base + place as isize * self.stride) as usize], from);
+                base += step;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The elements of a tensor that i64 integers of no larger sizes, contiguous elements of a shape, name along
+/// a dimension.
+pub(super) fn along<'a>(
+    tensor: &Tensor,
+    dim: usize,
+    index: &'a [i64],
+    shape: &[usize],
+) -> Along<'a, impl Fn(i64) -> Result<usize> + Sync> {
     let (size, stride) = (tensor.shape()[dim], tensor.strides()[dim]);
     let mut strides: SmallVec<[isize; 8]> = SmallVec::from_slice(tensor.strides());
     strides[dim] = 0;
-    let mut outer = StridedDims::of(index.shape(), &strides);
+    let mut outer = StridedDims::of(shape, &strides);
     let (len, [step]) = outer.take_inner();
-    let index = index.contiguous()?;
-    let mut offsets = list(index.numel(), index.shape_value())?;
-    access::read("gather", [&index], |[bytes]| {
-        for ([base], row) in outer.walk(0).zip(cast_slice::<u8, i64>(bytes).chunks(len.max(1))) {
-            if let Some(at) = row.iter().find(|&&at| at < 0 || at >= size as i64) {
-                return Err(Error::runtime(format_args!(
-                    "index {at} is out of bounds for dimension {dim} with size {size}"
-                )));
-            }
-            let offset = |(&at, column): (&i64, isize)| base + column * step + at as isize * stride;
-            interrupt::check();
-            offsets.extend(row.iter().zip(0..).map(offset));
-        }
-        Ok(())
-    })?;
     let start = tensor.layout().offset() - (tensor.reach().start / tensor.dtype().item_size()) as isize;
-    Ok(PickedOffsets::of(start, offsets))
+    let place = move |at: i64| match usize::try_from(at) {
+        Ok(at) if at < size => Ok(at),
+        _ => Err(out_of_bounds(at, dim, size)),
+    };
+    Along { index, start, row: (len, step), outer, stride, place }
+}
+
+#[cold]
+fn out_of_bounds(at: i64, dim: usize, size: usize) -> Error {
+    Error::runtime(format_args!("index {at} is out of bounds for dimension {dim} with size {size}"))
 }
 
 /// The tensor; one without dimensions as a vector of one element.
@@ -69,9 +161,11 @@ impl Tensor {
         }
         let (own, index) = (lifted(self)?, lifted(&index.to_dtype(DType::I64)?)?);
         let dim = named_dim(dim, own.ndim())?.unwrap_or(0);
-        let offsets = along(&own, dim, &index)?;
+        let index = index.contiguous()?;
         Tensor::build(self.dtype(), shape, |to| {
-            access::read("gather", [&own], |[from]| offsets.load(own.dtype().item_size(), from, to))
+            access::read("gather", [&own, &index], |[from, integers]| {
+                along(&own, dim, cast_slice(integers), index.shape()).load(own.dtype().item_size(), from, to)
+            })
         })
     }
 
@@ -124,27 +218,24 @@ impl Tensor {
         let own = self.contiguous()?;
         let (count, item) = (own.numel(), own.dtype().item_size());
         let index = index.contiguous()?;
-        let mut offsets = list(index.numel(), &shape)?;
-        access::read("take", [&index], |[bytes]| {
-            for (ordinal, &at) in cast_slice::<u8, i64>(bytes).iter().enumerate() {
-                if ordinal.is_multiple_of(STRIDE) {
-                    interrupt::check();
-                }
-                let wrapped = if at < 0 { at.saturating_add_unsigned(count as u64) } else { at };
-                if wrapped < 0 || wrapped >= count as i64 {
-                    return Err(Error::index(format_args!(
-                        "out of range: tried to access index {at} on a tensor of {count} elements."
-                    )));
-                }
-                offsets.push(wrapped as isize);
+        let place = |at: i64| {
+            let wrapped = if at < 0 { at.saturating_add_unsigned(count as u64) } else { at };
+            match usize::try_from(wrapped) {
+                Ok(place) if place < count => Ok(place),
+                _ => Err(out_of_range(at, count)),
             }
-            Ok(())
-        })?;
-        let offsets = PickedOffsets::of(0, offsets);
+        };
         Tensor::build(own.dtype(), shape, |to| {
-            access::read("take", [&own], |[from]| offsets.load(item, from, to))
+            access::read("take", [&own, &index], |[from, integers]| {
+                Along::all(cast_slice(integers), place).load(item, from, to)
+            })
         })
     }
+}
+
+#[cold]
+fn out_of_range(at: i64, count: usize) -> Error {
+    Error::index(format_args!("out of range: tried to access index {at} on a tensor of {count} elements."))
 }
 
 impl Results {

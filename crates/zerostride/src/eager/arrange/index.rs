@@ -7,9 +7,11 @@
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use zerostride_ops::{Category, DType};
-use zerostride_shape::InternalOverlap;
+use zerostride_shape::{InternalOverlap, Shape};
 
+use super::offsets::compress;
 use super::picks::{Pick, Picked, Shapes};
+use super::scatter::Combination;
 use super::{Results, access};
 use crate::expr::View;
 use crate::{Error, Expr, Operand, Result, Slice, Tensor};
@@ -312,6 +314,16 @@ impl Tensor {
 
     /// A copy of the picked elements.
     pub(super) fn pick(&self, picks: &[Pick]) -> Result<Tensor> {
+        if let [Pick::Mask { dims, mask, count }] = picks
+            && dims.len() == self.ndim()
+        {
+            return Tensor::build(self.dtype(), Shape::new(&[*count])?, |to| {
+                access::read("indexing", [self, mask], |[from, bools]| {
+                    compress(self, from, bools, to);
+                    Ok(())
+                })
+            });
+        }
         let Picked { shape, offsets } = Picked::new(self, picks)?;
         let item = self.dtype().item_size();
         Tensor::build(self.dtype(), shape, |to| match offsets {
@@ -415,11 +427,10 @@ impl Tensor {
         let dtype = self.dtype();
         access::write("writing to an index", self, [&source], |to, [from]| {
             if accumulate {
-                super::scatter::add(dtype, &offsets, from, to);
+                Combination::Sum.run(dtype, &offsets, from, to)
             } else {
-                offsets.store(dtype.item_size(), from, to);
+                offsets.store(dtype.item_size(), from, to)
             }
-            Ok(())
         })
     }
 

@@ -3,43 +3,55 @@
 
 use std::ops::Range;
 
-use bytemuck::{cast_slice, cast_slice_mut};
+use bytemuck::{NoUninit, cast_slice, cast_slice_mut};
+use zerostride_kernels::copy_slice;
 
-use crate::Result;
 use crate::exec::StridedDims;
-use crate::interrupt::{self, STRIDE};
+use crate::interrupt::{STRIDE, Visits};
 use crate::threads::parts;
+use crate::{Result, Tensor};
 
 /// Elements that a thread copies at least.
-const SHARE_COPIED_ELEMENTS: usize = 1 << 15;
+pub(super) const SHARE_COPIED_ELEMENTS: usize = 1 << 15;
 
-/// Evaluates `$body` with `$n` standing for the bytes of an element.
+/// Evaluates `$body` with `$type` standing for elements of so many bytes.
 macro_rules! with_item {
-    ($item:expr, $n:ident => $body:expr) => {
+    ($item:expr, $type:ident => $body:expr) => {
         match $item {
             1 => {
-                const $n: usize = 1;
+                type $type = u8;
                 $body
             }
             2 => {
-                const $n: usize = 2;
+                type $type = u16;
                 $body
             }
             4 => {
-                const $n: usize = 4;
+                type $type = u32;
                 $body
             }
             8 => {
-                const $n: usize = 8;
+                type $type = u64;
                 $body
             }
             16 => {
-                const $n: usize = 16;
+                type $type = [u64; 2];
                 $body
             }
             other => unreachable!("no dtype has {other} bytes"),
         }
     };
+}
+
+pub(super) use with_item;
+
+/// Elements of a tensor, in an order.
+pub(super) trait Places {
+    /// Combines each of them, one after the other, with the next of contiguous elements.
+    ///
+    /// # Errors
+    /// A place does not exist; the elements before it have been combined.
+    fn combine<E: Copy>(&self, from: &[E], to: &mut [E], combine: impl Fn(&mut E, E)) -> Result<()>;
 }
 
 /// Offsets of elements: of each step of the outer dimensions, each picked element, and each step of the inner
@@ -66,11 +78,6 @@ impl PickedOffsets {
         PickedOffsets { start, outer, picks, inner, run: (len, stride) }
     }
 
-    /// Single elements at these offsets.
-    pub(super) fn of(start: isize, picks: Vec<isize>) -> PickedOffsets {
-        PickedOffsets::new(start, StridedDims::of(&[], &[]), picks, StridedDims::of(&[], &[]))
-    }
-
     /// Elements for each pick of each outer step.
     fn row(&self) -> usize {
         self.inner.numel() * self.run.0
@@ -80,30 +87,21 @@ impl PickedOffsets {
         self.outer.numel() * self.picks.len()
     }
 
-    /// Calls `run` with the first offset of each run of some rows, and with the number of elements before it.
+    /// Calls `group` with some picks of one step of the outer dimensions, the offset that they start from, and
+    /// the number of elements before them.
     #[inline(always)]
-    fn runs(&self, rows: Range<usize>, mut run: impl FnMut(usize, usize)) {
+    fn groups(&self, rows: Range<usize>, mut group: impl FnMut(isize, &[isize], usize)) {
         if rows.is_empty() || self.row() == 0 {
             return;
         }
-        let (mut at, mut left) = (0, rows.len());
+        let (mut at, mut left, mut visits) = (0, rows.len(), Visits::default());
         let mut first = rows.start % self.picks.len();
         for [outer] in self.outer.walk(rows.start / self.picks.len()) {
             let picks = &self.picks[first..self.picks.len().min(first + left)];
             for picks in picks.chunks(STRIDE) {
-                interrupt::check();
-                for pick in picks {
-                    let base = self.start + outer + pick;
-                    if self.inner.get().is_empty() {
-                        run(base as usize, at);
-                        at += self.run.0;
-                    } else {
-                        for [inner] in self.inner.walk(0) {
-                            run((base + inner) as usize, at);
-                            at += self.run.0;
-                        }
-                    }
-                }
+                visits.add(picks.len() * self.row());
+                group(self.start + outer, picks, at);
+                at += picks.len() * self.row();
             }
             (first, left) = (0, left - picks.len());
             if left == 0 {
@@ -112,20 +110,33 @@ impl PickedOffsets {
         }
     }
 
-    /// Calls `visit` with each offset and the number of elements before it.
+    /// Calls `run` with the first offset of each run of some rows, and with the number of elements before it.
     #[inline(always)]
-    pub(super) fn each(&self, mut visit: impl FnMut(usize, usize)) {
-        let (len, stride) = self.run;
-        self.runs(0..self.rows(), |first, at| {
-            (0..len).for_each(|k| visit(first.wrapping_add_signed(k as isize * stride), at + k));
+    fn runs(&self, rows: Range<usize>, mut run: impl FnMut(usize, usize)) {
+        self.groups(rows, |base, picks, mut at| {
+            for pick in picks {
+                if self.inner.get().is_empty() {
+                    run((base + pick) as usize, at);
+                    at += self.run.0;
+                } else {
+                    for [inner] in self.inner.walk(0) {
+                        run((base + pick + inner) as usize, at);
+                        at += self.run.0;
+                    }
+                }
+            }
         });
     }
 
-    fn load_rows<const N: usize>(&self, rows: Range<usize>, from: &[[u8; N]], to: &mut [[u8; N]]) {
+    fn load_rows<E: NoUninit>(&self, rows: Range<usize>, from: &[E], to: &mut [E]) {
         match self.run {
-            (1, _) => self.runs(rows, |first, at| to[at] = from[first]),
+            _ if self.row() == 1 => self.groups(rows, |base, picks, at| {
+                for (to, pick) in to[at..].iter_mut().zip(picks) {
+                    *to = from[(base + pick) as usize];
+                }
+            }),
             (len, 1) => {
-                self.runs(rows, |first, at| to[at..at + len].copy_from_slice(&from[first..first + len]));
+                self.runs(rows, |first, at| copy_slice(&from[first..first + len], &mut to[at..at + len]));
             }
             (len, stride) => self.runs(rows, |first, at| {
                 for (k, to) in to[at..at + len].iter_mut().enumerate() {
@@ -142,9 +153,9 @@ impl PickedOffsets {
             return Ok(());
         }
         let rows = SHARE_COPIED_ELEMENTS.div_ceil(row).max(self.rows().div_ceil(256));
-        with_item!(item, N => {
-            let from: &[[u8; N]] = cast_slice(from);
-            let parts = cast_slice_mut::<u8, [u8; N]>(to).chunks_mut(rows.saturating_mul(row)).enumerate();
+        with_item!(item, E => {
+            let from: &[E] = cast_slice(from);
+            let parts = cast_slice_mut::<u8, E>(to).chunks_mut(rows.saturating_mul(row)).enumerate();
             parts::for_each(parts, || (), |(), (part, to)| {
                 self.load_rows(part * rows..part * rows + to.len() / row, from, to);
                 Ok(())
@@ -154,18 +165,65 @@ impl PickedOffsets {
 
     /// Copies contiguous elements to these offsets, or one element to all of them. Where offsets coincide,
     /// the last element stays.
-    pub(super) fn store(&self, item: usize, from: &[u8], to: &mut [u8]) {
-        with_item!(item, N => {
-            let (from, to): (&[[u8; N]], &mut [[u8; N]]) = (cast_slice(from), cast_slice_mut(to));
-            match (from, self.run) {
-                ([one], _) => self.each(|offset, _| to[offset] = *one),
-                (_, (len, 1)) if len > 1 => self.runs(0..self.rows(), |first, at| {
-                    to[first..first + len].copy_from_slice(&from[at..at + len]);
-                }),
-                _ => self.each(|offset, at| to[offset] = from[at]),
-            }
+    pub(super) fn store(&self, item: usize, from: &[u8], to: &mut [u8]) -> Result<()> {
+        with_item!(item, E => match (cast_slice::<u8, E>(from), cast_slice_mut(to)) {
+            (&[one], to) => self.runs(0..self.rows(), |first, _| {
+                let (len, stride) = self.run;
+                (0..len as isize).for_each(|k| to[first.wrapping_add_signed(k * stride)] = one);
+            }),
+            (from, to) => return self.combine(from, to, |to, from| *to = from),
         });
+        Ok(())
     }
+}
+
+impl Places for PickedOffsets {
+    fn combine<E: Copy>(&self, from: &[E], to: &mut [E], combine: impl Fn(&mut E, E)) -> Result<()> {
+        let rows = 0..self.rows();
+        match self.run {
+            _ if self.row() == 1 => self.groups(rows, |base, picks, at| {
+                for (&from, pick) in from[at..].iter().zip(picks) {
+                    combine(&mut to[(base + pick) as usize], from);
+                }
+            }),
+            (len, 1) => self.runs(rows, |first, at| {
+                let to = to[first..first + len].iter_mut();
+                to.zip(&from[at..at + len]).for_each(|(to, &from)| combine(to, from));
+            }),
+            (len, stride) => self.runs(rows, |first, at| {
+                for (k, &from) in from[at..at + len].iter().enumerate() {
+                    combine(&mut to[first.wrapping_add_signed(k as isize * stride)], from);
+                }
+            }),
+        }
+        Ok(())
+    }
+}
+
+/// Copies the elements of a tensor, row-major, where a mask of its sizes is true, to as many places; `from` is
+/// what the tensor reaches.
+pub(super) fn compress(tensor: &Tensor, from: &[u8], bools: &[u8], to: &mut [u8]) {
+    let item = tensor.dtype().item_size();
+    let mut outer = StridedDims::of(tensor.shape(), tensor.strides());
+    let (len, [stride]) = outer.take_inner();
+    let start = tensor.layout().offset() - (tensor.reach().start / item) as isize;
+    with_item!(item, E => {
+        let (from, to) = (cast_slice::<u8, E>(from), cast_slice_mut::<u8, E>(to));
+        let (mut found, mut visits) = (0, Visits::default());
+        for ([row], bools) in outer.walk(0).zip(bools.chunks(len.max(1))) {
+            let mut place = start + row;
+            for bools in bools.chunks(STRIDE) {
+                visits.add(bools.len());
+                for &truth in bools {
+                    // Each is written, and kept where the mask is true: a branch would be mispredicted.
+                    let Some(to) = to.get_mut(found) else { return };
+                    *to = from[place as usize];
+                    found += usize::from(truth != 0);
+                    place += stride;
+                }
+            }
+        }
+    });
 }
 
 #[cfg(test)]
@@ -184,14 +242,13 @@ mod tests {
         let mut all = vec![0; 24];
         offsets.load(1, &from, &mut all).unwrap();
         assert_eq!(all[..8], [7, 9, 16, 18, 1, 3, 10, 12]);
-        let from: &[[u8; 1]] = cast_slice(&from);
         for (start, end) in [(0, 6), (1, 2), (2, 5), (4, 4)] {
             let mut some = vec![0; 4 * (end - start)];
-            offsets.load_rows(start..end, from, cast_slice_mut(&mut some));
+            offsets.load_rows(start..end, &from, &mut some);
             assert_eq!(some, all[4 * start..4 * end]);
         }
         let mut back = vec![0; 60];
-        offsets.store(1, &all, &mut back);
+        offsets.store(1, &all, &mut back).unwrap();
         let mut again = vec![0; 24];
         offsets.load(1, &back, &mut again).unwrap();
         assert_eq!(again, all);

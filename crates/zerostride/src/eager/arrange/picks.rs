@@ -11,7 +11,7 @@ use zerostride_shape::{ErrorClass, Layout, Shape, broadcast_shape};
 use super::offsets::PickedOffsets;
 use super::{access, list};
 use crate::exec::StridedDims;
-use crate::interrupt::{self, STRIDE};
+use crate::interrupt::{self, STRIDE, Visits};
 use crate::{Error, Result, Tensor};
 
 /// One index tensor and the dimensions of the indexed tensor that it stands for.
@@ -27,8 +27,7 @@ impl Pick {
     /// A mask over the dimensions from `dim` on, which has their sizes.
     pub(super) fn mask(dim: usize, mask: Tensor) -> Result<Pick> {
         let mask = mask.contiguous()?;
-        let count =
-            access::read("indexing", [&mask], |[mask]| Ok(mask.iter().filter(|truth| **truth != 0).count()))?;
+        let count = access::read("indexing", [&mask], |[mask]| Ok(count_true(mask)))?;
         Ok(Pick::Mask { dims: dim..dim + mask.ndim(), mask, count })
     }
 
@@ -89,11 +88,11 @@ impl Pick {
                 let mut offsets: Vec<isize> = list(count + 1, mask.shape_value())?;
                 offsets.resize(count + 1, 0);
                 access::read("indexing", [mask], |[bools]| {
-                    let mut found = 0;
+                    let (mut found, mut visits) = (0, Visits::default());
                     for ([row], bools) in outer.walk(0).zip(bools.chunks(len.max(1))) {
                         let mut offset = row;
                         for bools in bools.chunks(STRIDE) {
-                            interrupt::check();
+                            visits.add(bools.len());
                             for &own in bools {
                                 offsets[found] = offset;
                                 // Another thread may have changed the mask since it was counted.
@@ -109,6 +108,13 @@ impl Pick {
             }
         }
     }
+}
+
+/// How many bools are true.
+fn count_true(mask: &[u8]) -> usize {
+    // A byte holds the count of so few, so that registers count many at once.
+    let few = |bools: &[u8]| bools.iter().fold(0, |count: u8, &truth| count + u8::from(truth != 0));
+    mask.chunks(u8::MAX.into()).map(|bools| usize::from(few(bools))).sum()
 }
 
 /// An index along a dimension, negative ones counted from its end.

@@ -6,7 +6,7 @@ use zerostride_ops::{DType, Scalar};
 use zerostride_shape::{ErrorClass, Shape};
 
 use super::{Results, access, list, named_dim};
-use crate::interrupt;
+use crate::interrupt::Visits;
 use crate::{Error, Expr, Result, Tensor, cat};
 
 impl Tensor {
@@ -106,8 +106,9 @@ impl Tensor {
             let counts: &[i64] = cast_slice(bytes);
             let total = counts.iter().try_fold(0usize, |sum, &count| sum.checked_add(count as usize));
             let mut index = list(total.unwrap_or(usize::MAX), self.shape_value())?;
+            let mut visits = Visits::default();
             for (at, &count) in counts.iter().enumerate() {
-                interrupt::check();
+                visits.add(count as usize + 1);
                 index.extend(std::iter::repeat_n(at as i64, count as usize));
             }
             Ok(index)

@@ -6,7 +6,7 @@ use zerostride_shape::Shape;
 
 use super::join::JoinedParts;
 use super::{Results, access, named_dim};
-use crate::interrupt::{self, STRIDE};
+use crate::interrupt::{self, STRIDE, Visits};
 use crate::threads::parts;
 use crate::{Error, Result, Tensor, cat};
 
@@ -81,9 +81,9 @@ fn scan_block<T: Total<Wide>, Wide: Copy>(
         }
         return;
     }
-    let mut totals = vec![start; inner];
+    let (mut totals, mut visits) = (vec![start; inner], Visits::default());
     for (to, from) in to.chunks_mut(inner).zip(from.chunks(inner)) {
-        interrupt::check();
+        visits.add(inner);
         for ((to, &value), total) in to.iter_mut().zip(from).zip(&mut totals) {
             *total = step(*total, value);
             *to = T::narrow(*total);

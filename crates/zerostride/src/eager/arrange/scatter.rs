@@ -6,7 +6,7 @@ use zerostride_ops::{Complex32, Complex64, DType, Element, bf16, f16, with_type}
 use zerostride_shape::InternalOverlap;
 
 use super::gather::{along, lifted};
-use super::offsets::PickedOffsets;
+use super::offsets::{Places, with_item};
 use super::{access, named_dim};
 use crate::{Error, Result, Tensor};
 
@@ -36,22 +36,37 @@ combined!(bool, |a, b| a | b, a & b);
 combined!(u8 u16 u32 u64 i8 i16 i32 i64, |a, b| a.wrapping_add(b), a.wrapping_mul(b));
 combined!(f16 bf16 f32 f64 Complex32 Complex64, |a, b| a + b, a * b);
 
-/// Combines the elements at some offsets, one after the other, with contiguous elements.
-macro_rules! combine {
-    ($name:ident, $combination:ident, $doc:literal) => {
-        #[doc = $doc]
-        pub(super) fn $name(dtype: DType, offsets: &PickedOffsets, from: &[u8], to: &mut [u8]) {
-            with_type!(dtype, T => {
-                let from: &[<T as Element>::Stored] = cast_slice(from);
-                let to: &mut [<T as Element>::Stored] = cast_slice_mut(to);
-                offsets.each(|offset, at| to[offset] = T::$combination(to[offset], from[at]));
-            });
-        }
-    };
+/// What becomes of an element and the one that is scattered to it.
+#[derive(Clone, Copy)]
+pub(super) enum Combination {
+    /// The scattered one.
+    Last,
+    Sum,
+    Product,
 }
 
-combine!(add, plus, "Adds contiguous elements to those at some offsets.");
-combine!(multiply, times, "Multiplies elements at some offsets by contiguous ones.");
+impl Combination {
+    /// Combines elements at some places, one after the other, with contiguous ones.
+    pub(super) fn run(self, dtype: DType, places: &impl Places, from: &[u8], to: &mut [u8]) -> Result<()> {
+        if let Combination::Last = self {
+            return with_item!(dtype.item_size(), E => {
+                places.combine::<E>(cast_slice(from), cast_slice_mut(to), |to, from| *to = from)
+            });
+        }
+        with_type!(dtype, T => {
+            let (from, to) = (cast_slice(from), cast_slice_mut(to));
+            match self {
+                Combination::Product => places.combine(from, to, |to, from| *to = T::times(*to, from)),
+                _ => places.combine(from, to, |to, from| *to = T::plus(*to, from)),
+            }
+        })
+    }
+}
+
+/// The elements in row-major order, in other memory than a tensor that is written.
+fn apart_from(written: &Tensor, tensor: &Tensor) -> Result<Tensor> {
+    if tensor.shares_storage(written) { tensor.row_major() } else { tensor.contiguous() }
+}
 
 impl Tensor {
     /// Writes each element of a source at its index along a dimension, which an index tensor says:
@@ -70,9 +85,7 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn scatter_(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<()> {
-        self.scattered(dim, index, source, |dtype, offsets, from, to| {
-            offsets.store(dtype.item_size(), from, to)
-        })
+        self.scattered(dim, index, source, Combination::Last)
     }
 
     /// Adds each element of a source at its index along a dimension, which an index tensor says:
@@ -89,7 +102,7 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn scatter_add_(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<()> {
-        self.scattered(dim, index, source, add)
+        self.scattered(dim, index, source, Combination::Sum)
     }
 
     /// Multiplies by each element of a source at its index along a dimension, which an index tensor says:
@@ -107,16 +120,10 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn scatter_multiply_(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<()> {
-        self.scattered(dim, index, source, multiply)
+        self.scattered(dim, index, source, Combination::Product)
     }
 
-    fn scattered(
-        &self,
-        dim: isize,
-        index: &Tensor,
-        source: &Tensor,
-        write: impl FnOnce(DType, &PickedOffsets, &[u8], &mut [u8]),
-    ) -> Result<()> {
+    fn scattered(&self, dim: isize, index: &Tensor, source: &Tensor, combination: Combination) -> Result<()> {
         named_dim(dim, self.ndim())?;
         let refused = || Error::runtime("scatter(): Expected dtype int32/int64 for index");
         let index = index.as_index_or_empty(refused)?;
@@ -150,15 +157,15 @@ impl Tensor {
                 source.shape_value()
             )));
         }
-        let offsets = along(&own, dim, &index)?;
         let mut sizes = index.shape().iter().enumerate();
         let part =
             sizes.try_fold(source, |part, (dim, &size)| part.narrow(dim as isize, 0, size as isize))?;
-        // Always a copy: the source may share the target's memory.
-        let source = part.row_major()?;
-        access::write("scatter", &own, [&source], |to, [from]| {
-            write(own.dtype(), &offsets, from, to);
-            Ok(())
+        let (index, source) = (apart_from(&own, &index)?, apart_from(&own, &part)?);
+        access::write("scatter", &own, [&source, &index], |to, [from, integers]| {
+            let places = along(&own, dim, cast_slice(integers), index.shape());
+            // Nothing is written if an integer is out of bounds.
+            places.check()?;
+            combination.run(own.dtype(), &places, from, to)
         })
     }
 }

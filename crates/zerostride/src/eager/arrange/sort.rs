@@ -51,12 +51,14 @@ ordered! {
     f64: 64, |value| if value.is_nan() { u64::MAX } else { of_bits::<64>(value.to_bits()) };
 }
 
-/// The key of a float's bits: the order of negative numbers is reversed, and -0 is 0.
+/// The key of a float's bits: the order of negative numbers is reversed, and -0 is 0. Without a branch, which
+/// would be mispredicted for every other element.
 #[inline(always)]
 fn of_bits<const BITS: u32>(bits: u64) -> u64 {
     let sign = 1 << (BITS - 1);
-    let unsigned = bits & (sign - 1);
-    if bits & sign != 0 { sign - unsigned } else { sign + unsigned }
+    let (unsigned, negative) = (bits & (sign - 1), (bits >> (BITS - 1)).wrapping_neg());
+    // Negated where all bits of `negative` are ones.
+    ((unsigned ^ negative).wrapping_sub(negative)).wrapping_add(sign)
 }
 
 /// Evaluates `$body` with `$type` standing for the Rust type of a dtype that has an order, or `$otherwise`.
@@ -139,6 +141,27 @@ fn select<E: SortEntry>(entries: &mut [E], index: usize) {
     });
 }
 
+/// Writes the `count` smallest of many entries, sorted, to the first places of as many. Only entries that are
+/// smaller than `count` others are kept, until there are a few times as many.
+fn smallest<E: SortEntry>(all: impl Iterator<Item = E>, count: usize, entries: &mut [E]) {
+    let room = (4 * count).min(entries.len());
+    let (mut held, mut end) = (0, None);
+    for entry in all {
+        if end.is_none_or(|end| entry < end) {
+            entries[held] = entry;
+            held += 1;
+        }
+        if held == room {
+            select(&mut entries[..held], count);
+            (held, end) = (count, Some(entries[count]));
+        }
+    }
+    if held > count {
+        select(&mut entries[..held], count);
+    }
+    entries[..count].sort_unstable();
+}
+
 /// Writes the indices of the wanted elements of a row, sorted; equal elements keep their order. Where only
 /// some are wanted, only those are sorted.
 fn order_row<T: Sortable, E: SortEntry>(
@@ -157,21 +180,20 @@ fn order_row<T: Sortable, E: SortEntry>(
             E::new(T::key(stored) ^ flip, at)
         })
     };
-    entries.iter_mut().zip(all()).for_each(|(to, entry)| *to = entry);
+    let fill = |entries: &mut [E]| entries.iter_mut().zip(all()).for_each(|(to, entry)| *to = entry);
     match wanted {
-        Wanted::First { count, .. } if 4 * count < entries.len() => {
-            select(entries, count);
-            // Selecting has lost the order of the indices, which sorting keeps.
-            let end = entries[count];
-            let wanted = all().filter(|&entry| entry < end);
-            entries.iter_mut().zip(wanted).for_each(|(to, entry)| *to = entry);
-            sort(&mut entries[..count], &mut other[..count])?;
+        Wanted::First { count, .. } if 8 * count < entries.len().min(8 * UNINTERRUPTED_ENTRIES) => {
+            smallest(all(), count, entries);
         }
-        Wanted::First { .. } => sort(entries, other)?,
+        Wanted::First { .. } => {
+            fill(entries);
+            sort(entries, other)?;
+        }
         Wanted::One(rank) => {
             let is_number =
                 |stored: &&T::Stored| T::DTYPE.category() != Category::Float || T::key(**stored) != largest;
             let index = rank.index(row.len(), row.iter().filter(is_number).count());
+            fill(entries);
             select(entries, index);
             entries.swap(0, index);
         }
@@ -344,6 +366,21 @@ impl Results {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_smallest_of_any_order_are_found() {
+        let orders: [fn(u64) -> u64; 4] = [|at| at, |at| 1000 - at, |at| at * 7919 % 1000, |at| at / 100];
+        for key in orders {
+            let all = (0..1000).map(|at| u64::new(key(at), at as usize));
+            let mut sorted: Vec<u64> = all.clone().collect();
+            sorted.sort_unstable();
+            for count in [1, 2, 5, 124] {
+                let mut entries = vec![0; 1000];
+                smallest(all.clone(), count, &mut entries);
+                assert_eq!(entries[..count], sorted[..count], "{count}");
+            }
+        }
+    }
 
     #[test]
     fn keys_are_in_the_order_of_the_values() {

@@ -7,7 +7,7 @@ use zerostride_shape::{ErrorClass, Shape};
 
 use super::sort::{Sortable, Wanted, with_ordered};
 use super::{Results, access, list, named_dim};
-use crate::interrupt::{self, STRIDE};
+use crate::interrupt::Visits;
 use crate::{Error, Result, Tensor};
 
 /// What [`Tensor::unique`] and [`Tensor::unique_along`] find.
@@ -31,39 +31,43 @@ fn unordered(name: &str, dtype: DType) -> Error {
     }
 }
 
+/// The indices that come first of each value.
+fn firsts(order: &Tensor, starts: &[i64]) -> Result<Tensor> {
+    order.take(&Tensor::from_slice(starts, &[starts.len()])?)
+}
+
 impl Unique {
     /// The set for `order`, the indices that sort values or slices, in which a new value begins at each of
     /// `starts`. `shape` is that of `inverse`, and `values` picks values by their indices.
     fn new(
         order: &Tensor,
-        mut starts: Vec<usize>,
+        mut starts: Vec<i64>,
         shape: &Shape,
         values: impl FnOnce(&Tensor) -> Result<Tensor>,
     ) -> Result<Unique> {
         let count = starts.len();
-        starts.push(order.numel());
-        let built = |index: &dyn Fn(usize) -> i64| {
-            Tensor::build(DType::I64, Shape::new(&[count])?, |bytes| {
-                cast_slice_mut::<u8, i64>(bytes).iter_mut().enumerate().for_each(|(at, to)| *to = index(at));
-                Ok(())
-            })
-        };
-        let begins = built(&|at| starts[at] as i64)?;
-        let indices = order.take(&begins)?;
+        starts.push(order.numel() as i64);
+        let indices = firsts(order, &starts[..count])?;
         let inverse = Tensor::build(DType::I64, shape.clone(), |bytes| {
             let inverse: &mut [i64] = cast_slice_mut(bytes);
             access::read("unique", [order], |[order]| {
                 let order: &[i64] = cast_slice(order);
+                let mut visits = Visits::default();
                 for (value, bounds) in starts.windows(2).enumerate() {
-                    interrupt::check();
-                    for &at in &order[bounds[0]..bounds[1]] {
+                    let own = &order[bounds[0] as usize..bounds[1] as usize];
+                    visits.add(own.len());
+                    for &at in own {
                         inverse[at as usize] = value as i64;
                     }
                 }
                 Ok(())
             })
         })?;
-        let counts = built(&|at| (starts[at + 1] - starts[at]) as i64)?;
+        let counts = Tensor::build(DType::I64, Shape::new(&[count])?, |bytes| {
+            let counts = cast_slice_mut::<u8, i64>(bytes).iter_mut().zip(starts.windows(2));
+            counts.for_each(|(count, bounds)| *count = bounds[1] - bounds[0]);
+            Ok(())
+        })?;
         Ok(Unique { values: values(&indices)?, indices, inverse, counts })
     }
 }
@@ -85,30 +89,38 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn unique(&self) -> Result<Unique> {
-        Results::unique_values(self)?;
-        let (row, order) =
-            self.reshape(&[-1])?.ordered(Wanted::First { count: self.numel(), descending: false })?;
-        // The index in `order` at which each value begins.
-        let mut starts: Vec<usize> = list(self.numel() + 1, self.shape_value())?;
-        access::read("unique", [&row, &order], |[elements, order]| {
-            let order: &[i64] = cast_slice(order);
-            with_type!(row.dtype(), T => {
-                let elements: &[<T as Element>::Stored] = cast_slice(elements);
-                let value = |at: usize| T::load(elements[order[at] as usize]);
-                for first in (0..order.len()).step_by(STRIDE) {
-                    interrupt::check();
-                    let stride = first..order.len().min(first + STRIDE);
-                    starts.extend(stride.filter(|&at| at == 0 || value(at) != value(at - 1)));
-                }
-            });
-            Ok(())
-        })?;
+        let (row, order, starts) = self.runs()?;
         Unique::new(&order, starts, self.shape_value(), |indices| row.take(indices))
     }
 
     /// Every value once, in ascending order.
     pub(super) fn unique_values(&self) -> Result<Tensor> {
-        Ok(self.unique()?.values)
+        let (row, order, starts) = self.runs()?;
+        row.take(&firsts(&order, &starts)?)
+    }
+
+    /// All elements in one row, the indices that sort them, and where in these each value begins.
+    fn runs(&self) -> Result<(Tensor, Tensor, Vec<i64>)> {
+        Results::unique_values(self)?;
+        let (row, order) =
+            self.reshape(&[-1])?.ordered(Wanted::First { count: self.numel(), descending: false })?;
+        let mut starts: Vec<i64> = list(self.numel() + 1, self.shape_value())?;
+        access::read("unique", [&row, &order], |[elements, order]| {
+            with_type!(row.dtype(), T => {
+                let elements: &[<T as Element>::Stored] = cast_slice(elements);
+                let (mut last, mut visits) = (None, Visits::default());
+                for (at, &index) in cast_slice::<u8, i64>(order).iter().enumerate() {
+                    visits.add(1);
+                    let value = T::load(elements[index as usize]);
+                    if last != Some(value) {
+                        starts.push(at as i64);
+                    }
+                    last = Some(value);
+                }
+            });
+            Ok(())
+        })?;
+        Ok((row, order, starts))
     }
 
     /// Every slice of a dimension once, in ascending order of the first elements that differ, and where and
@@ -152,21 +164,23 @@ impl Tensor {
         let len = self.numel().checked_div(n).unwrap_or(0);
         let mut order: Vec<i64> = list(n, self.shape_value())?;
         order.extend(0..n as i64);
-        let mut starts: Vec<usize> = list(n + 1, self.shape_value())?;
+        let mut starts: Vec<i64> = list(n + 1, self.shape_value())?;
         access::read("unique", [&slices], |[elements]| {
             with_ordered!(self.dtype(), T => {
                 let elements: &[<T as Element>::Stored] = cast_slice(elements);
                 let slice = |index: i64| &elements[index as usize * len..][..len];
                 let keys = |index: i64| slice(index).iter().map(|&element| T::key(element));
+                let mut visits = Visits::default();
                 order.sort_by(|&a, &b| {
-                    interrupt::check();
+                    visits.add(len);
                     keys(a).cmp(keys(b))
                 });
-                let differ = |a: i64, b: i64| {
-                    interrupt::check();
+                let mut differ = |a: i64, b: i64| {
+                    visits.add(len);
                     slice(a).iter().zip(slice(b)).any(|(&a, &b)| T::load(a) != T::load(b))
                 };
-                starts.extend((0..n).filter(|&at| at == 0 || differ(order[at - 1], order[at])));
+                let begins = |&at: &usize| at == 0 || differ(order[at - 1], order[at]);
+                starts.extend((0..n).filter(begins).map(|at| at as i64));
                 Ok(())
             }, Err(unordered("unique_dim", self.dtype())))
         })?;

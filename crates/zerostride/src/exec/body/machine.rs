@@ -4,7 +4,7 @@
 
 use smallvec::SmallVec;
 use zerostride_code::Write;
-use zerostride_kernels::{CACHE_LINE_BYTES, LEAF_ELEMENTS, Native, PackDim, pack};
+use zerostride_kernels::{CACHE_LINE_BYTES, LEAF_ELEMENTS, Native, PackDim, copy_row, pack};
 
 use super::load_kind::LoadKind;
 use super::native::End;
@@ -365,7 +365,7 @@ unsafe fn run(stage: &Stage, rows: usize, len: usize, places: &[RowAddress], out
                 map(&inputs, write())?;
             }
             // SAFETY: as the caller says.
-            StageWork::Copy => unsafe { to.copy_from(from(0), len * stage.item) },
+            StageWork::Copy => unsafe { copy_row(from(0), to, len * stage.item) },
             StageWork::Repeat => {
                 let dims = [PackDim { len, from: 0, to: stage.item as isize }];
                 // SAFETY: as the caller says.

@@ -1,7 +1,7 @@
 //! Owns copies of a tensor's elements without a plan: contiguous ones, or to another tensor. It does not know
 //! how elements are packed (`kernels`).
 
-use zerostride_kernels::store_scalar;
+use zerostride_kernels::{copy_slice, store_scalar};
 use zerostride_ops::DType;
 use zerostride_shape::InternalOverlap;
 
@@ -44,7 +44,7 @@ pub(super) fn evaluate(value: ReadyOperand<'_>, to: DType) -> Option<Tensor> {
             is_all.then(|| convert(from, to, elements.bytes(), out))?;
         } else if is_dense {
             let from = slice.row(loops.numel);
-            let copy = |first: usize, to: &mut [u8]| to.copy_from_slice(&from[first * item..][..to.len()]);
+            let copy = |first: usize, to: &mut [u8]| copy_slice(&from[first * item..][..to.len()], to);
             share_out(cost, (out, item), cost.grain(), copy);
         } else {
             gather::pack(slice, &loops, 0, out);

@@ -1,8 +1,9 @@
 //! Owns contiguous copies of an operand's elements, broadcast to the result's shape: of a few, and of any
 //! number. It does not know what they are for.
 
+use bytemuck::NoUninit;
 use smallvec::SmallVec;
-use zerostride_kernels::pack_dense;
+use zerostride_kernels::{copy_slice, pack_dense};
 
 use super::loops::Loops;
 use crate::exec::elements::{ElementSlice, StridedDims};
@@ -104,7 +105,7 @@ pub(super) fn copy(
 
 /// Copies so many elements, with the strides of both sides.
 #[inline(always)]
-fn line<T: Copy>(
+fn line<T: NoUninit>(
     from: &[T],
     (first, step): (isize, isize),
     to: &mut [T],
@@ -115,7 +116,7 @@ fn line<T: Copy>(
         let to = &mut to[to_first as usize..][..len];
         match step {
             0 => to.fill(from[first as usize]),
-            1 => to.copy_from_slice(&from[first as usize..][..len]),
+            1 => copy_slice(&from[first as usize..][..len], to),
             _ => to.iter_mut().zip(0..).for_each(|(to, at)| *to = from[(first + at * step) as usize]),
         }
         return;
