@@ -37,6 +37,7 @@ const UNSAFE: &[&str] = &[
     "crates/kernels/tests/kernels/printed.rs",
     "crates/kernels/src/pack/fixed.rs",
     "crates/kernels/src/pack/plane.rs",
+    "crates/kernels/src/pack/row.rs",
     "crates/kernels/src/pack/mod.rs",
     "crates/kernels/src/pack/transpose.rs",
     "crates/kernels/src/reduce/rule.rs",

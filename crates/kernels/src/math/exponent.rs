@@ -1,8 +1,6 @@
 //! Owns `frexp` and `ldexp`, which split numbers into significand and exponent and put them together.
 
 use super::clamp;
-use super::dw::Dw;
-use super::exp::Exponential;
 use crate::lane::{Bits, Lane};
 
 /// `x` as a significand in [½, 1) with its sign, and an exponent; zeros, infinities and NaN with exponent 0.
@@ -26,7 +24,7 @@ pub(crate) fn frexp<V: Lane>(x: V) -> (V, V) {
     (V::narrow(significand), V::narrow(exponent))
 }
 
-/// x · 2^n, rounded once if `n` is integral.
+/// x · 2^n for an integral `n`, rounded once.
 #[inline(always)]
 pub(crate) fn ldexp<V: Lane>(x: V, n: V) -> V {
     V::narrow(scaled(x.widen(), n.widen()))
@@ -34,14 +32,9 @@ pub(crate) fn ldexp<V: Lane>(x: V, n: V) -> V {
 
 #[inline(always)]
 fn scaled<W: Lane<Elem = f64>>(x: W, n: W) -> W {
-    let (zero, infinity) = (W::num(0.0), W::num(f64::INFINITY));
-    // At the ends everything overflows or underflows.
-    let whole = clamp(n.round_ties_even(), -4000.0, 4000.0);
-    let rest = W::select(whole.eq(n.round_ties_even()), n - whole, zero);
     let (significand, exponent) = split(x);
-    let product = (Exponential::of_base_2(rest.into()).significand() * Dw::from(significand)).hi;
-    let ordinary = product.ldexp(clamp(exponent + whole, -1200.0, 1200.0));
-    let at_ends = W::select(n.is_finite(), x, x * W::select(n.gt(zero), infinity, n.max(zero)));
-    let result = W::select(x.is_finite() & !x.eq(zero) & n.is_finite(), ordinary, at_ends);
+    // At the ends everything overflows or underflows.
+    let power = clamp(exponent + clamp(n.round_ties_even(), -4000.0, 4000.0), -1200.0, 1200.0);
+    let result = W::select(x.is_finite() & !x.eq(W::num(0.0)), significand.ldexp(power), x);
     W::select(n.is_nan(), n, result)
 }

@@ -1,7 +1,7 @@
 //! Owns the functions that create tensors. It does not know files (`io`).
 
 use bytemuck::cast_slice_mut;
-use zerostride_kernels::store_scalar;
+use zerostride_kernels::{pack_dense, store_scalar};
 use zerostride_ops::{Category, Complex32, Complex64, DType, Element, Scalar};
 use zerostride_shape::{ErrorClass, Layout, Shape, checked_bytes};
 
@@ -140,7 +140,7 @@ impl Tensor {
         Tensor::build(dtype, shape, |bytes| {
             for bytes in bytes.chunks_mut(STRIDE * element.len()) {
                 interrupt::check();
-                bytes.chunks_exact_mut(element.len()).for_each(|stored| stored.copy_from_slice(element));
+                pack_dense(element.len(), &[(bytes.len() / element.len(), 0)], element, 0, bytes);
             }
             Ok(())
         })

@@ -21,8 +21,11 @@ fn scaling_rounds_once_and_passes_the_range_of_powers() {
     assert_eq!(ldexp(5e-324, 2097.0), 2f64.powi(1023));
     assert_eq!(ldexp(1.0, 1024.0), f64::INFINITY);
     assert!(ldexp(-1.0f64, -1075.0).is_sign_negative());
-    assert_eq!(ldexp(3.0, 0.5), 18f64.sqrt());
-    assert!(ldexp(0.0, f64::INFINITY).is_nan());
+    assert_eq!([1e9, -1e9].map(|n| ldexp(3.0, n)), [f64::INFINITY, 0.0]);
+    for x in [0.0, f64::INFINITY] {
+        assert_eq!([1e9, -1e9].map(|n| ldexp(x, n)), [x; 2]);
+    }
+    assert!(ldexp(f64::NAN, 2.0).is_nan() && ldexp(0.0, f64::NAN).is_nan());
 }
 
 #[test]

@@ -87,8 +87,8 @@ impl PickedOffsets {
         self.outer.numel() * self.picks.len()
     }
 
-    /// Calls `group` with some picks of one step of the outer dimensions, the offset that they start from, and
-    /// the number of elements before them.
+    /// Calls `group` with some picks of one step of the outer dimensions, the offset that they start from,
+    /// and the number of elements before them.
     #[inline(always)]
     fn groups(&self, rows: Range<usize>, mut group: impl FnMut(isize, &[isize], usize)) {
         if rows.is_empty() || self.row() == 0 {
@@ -200,8 +200,8 @@ impl Places for PickedOffsets {
     }
 }
 
-/// Copies the elements of a tensor, row-major, where a mask of its sizes is true, to as many places; `from` is
-/// what the tensor reaches.
+/// Copies the elements of a tensor, row-major, where a mask of its sizes is true, to as many places; `from`
+/// is what the tensor reaches.
 pub(super) fn compress(tensor: &Tensor, from: &[u8], bools: &[u8], to: &mut [u8]) {
     let item = tensor.dtype().item_size();
     let mut outer = StridedDims::of(tensor.shape(), tensor.strides());

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use smallvec::SmallVec;
 use zerostride_code::{Builder, Read, Row, Type, Value, Write};
 use zerostride_kernels::{
-    Native, Printing, Recorded, Tuning, is_by_parts, memory_types, record, record_cast, record_load,
+    Isa, Native, Printing, Recorded, Tuning, is_by_parts, memory_types, record, record_cast, record_load,
     record_quotient, record_step, record_store,
 };
 use zerostride_ops::{Category, DType, Op, Reduction};
@@ -204,7 +204,11 @@ impl CodeKey {
             reads.extend(types.iter().map(|_| of_part(read, types.len())));
         }
         let mut number = self.loads.len()..;
-        let multiplies = |compute: DType| compute != DType::F32 || Tuning::active().divide_f32_by_reciprocal;
+        let tuning = Tuning::active();
+        let multiplies = |compute: DType| match compute {
+            DType::F32 => tuning.divide_f32_by_reciprocal,
+            _ => tuning.divide_f64_by_reciprocal || Isa::active() == Isa::Avx512,
+        };
         let is_one = |register: Register| match self.lines[register].0 {
             Line::Number => true,
             Line::Load(load) => self.loads[load].1 == Read::Splat,

@@ -19,6 +19,9 @@ use crate::plan::{Cost, FoldForm, Grid, widest};
 /// The most bytes of elements that are copied or converted so that they can be reduced.
 const COPIED_BYTES: usize = 64 << 10;
 
+/// Elements of stretched results from which on a plan, which computes these once, is faster.
+const STRETCHED_ELEMENTS: usize = 1 << 13;
+
 /// The value of an expression that is a reduction of a tensor.
 pub(super) fn evaluate(expr: &Expr, value: ReadyOperand<'_>) -> Option<Tensor> {
     let (tensor, meta) = (value.tensor()?, expr.meta().ok()?);
@@ -45,6 +48,10 @@ fn reduce(expr: &Expr, tensor: &Tensor, storage: &[u8]) -> Option<Fresh> {
     // Many elements that are results themselves are copied faster.
     let are_many = count == 1 && results > widest(*op, takes.item_size());
     let are_few = layout.numel() <= COPIED_BYTES / takes.item_size();
+    let are_stretched = kept.get().iter().any(|&(_, [step])| step == 0);
+    if are_stretched && layout.numel() >= STRETCHED_ELEMENTS {
+        return None;
+    }
     if takes != dtype && !are_few || are_many || Size::of(cost) > Size::Small {
         return None;
     }
