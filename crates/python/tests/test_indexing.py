@@ -318,3 +318,18 @@ def test_results_share_no_memory_where_views_are_not_asked_for():
         assert result.tolist() == before
         of.copy_(zs.tensor([1, 2, 3]))
     assert y.ravel().data_ptr() == y.data_ptr() and y[::1].flatten().data_ptr() == y.data_ptr()
+
+
+def test_complex_numbers_are_picked_wherever_their_parts_may_lie():
+    memory = np.arange(42, dtype="f4")
+    x = memory[1:41].view("c8") if memory.ctypes.data % 8 == 0 else memory[:40].view("c8")
+    assert x.ctypes.data % 8 == 4
+    shared, picks = zs.asarray(x), np.array([3, 0, 3])
+    for found in (shared[picks], shared.take(picks), shared.gather(0, picks), shared.index_select(0, picks)):
+        assert found.tolist() == x[picks].tolist()
+    assert shared[x.real > 5].tolist() == x[x.real > 5].tolist()
+    expected = x.copy()
+    np.add.at(expected, picks, x[:3])
+    assert zs.scatter_add(shared, 0, picks, shared[:3]).tolist() == expected.tolist()
+    shared.scatter_(0, np.array([1, 2]), zs.asarray([5j, 6j]).to(zs.complex64))
+    assert x[1:3].tolist() == [5j, 6j]

@@ -16,6 +16,9 @@ const BLOCK_COLUMNS: usize = 128;
 /// Elements of a vector, and of a line in other memory order, that are packed at a time.
 const LINE_ELEMENTS: usize = 4096;
 
+/// Lines between which nobody is asked whether to go on.
+const UNASKED_LINES: usize = 2048;
+
 /// Writes the product of two matrices of integers that lie in their slices, row by row.
 pub(super) fn multiply_integers<T: Integer + Pod>(
     sizes: ProductSizes,
@@ -55,7 +58,7 @@ fn multiply_lines<T: Integer + Pod>(
         let own_vector = &mut own_vector[..depth.len()];
         gather(&vector.transposed(), 0..1, depth.clone(), own_vector);
         for (row, out) in out.iter_mut().enumerate() {
-            if row.is_multiple_of(LINE_ELEMENTS) {
+            if row.is_multiple_of(UNASKED_LINES) {
                 between();
             }
             let line = if lines.column_stride == 1 {

@@ -1,5 +1,6 @@
 //! Owns gathering: an index tensor says for each element of the result its index along a dimension of the
-//! source. It does not know copying (`offsets.rs`).
+//! source. Each integer is read where its element is copied. It does not know scattering, which walks the
+//! same way (`scatter.rs`).
 
 use std::ops::Range;
 
@@ -44,9 +45,9 @@ impl<'a, F: Fn(i64) -> Result<usize> + Sync> Along<'a, F> {
         range: Range<usize>,
         mut piece: impl FnMut(isize, isize, Range<usize>) -> Result<()>,
     ) -> Result<()> {
-        let (len, step) = self.row;
+        let (len, step) = (self.row.0.max(1), self.row.1);
         let (mut at, mut visits) = (range.start, Visits::default());
-        for [outer] in self.outer.walk(at / len.max(1)) {
+        for [outer] in self.outer.walk(at / len) {
             let row = at / len * len;
             while at < range.end.min(row + len) {
                 let end = range.end.min(row + len).min(at + STRIDE);

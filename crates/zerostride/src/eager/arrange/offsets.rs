@@ -14,28 +14,29 @@ use crate::{Result, Tensor};
 /// Elements that a thread copies at least.
 pub(super) const SHARE_COPIED_ELEMENTS: usize = 1 << 15;
 
-/// Evaluates `$body` with `$type` standing for elements of so many bytes.
+/// Evaluates `$body` with `$type` standing for elements of so many bytes, which need no alignment: other
+/// libraries align complex numbers by their parts.
 macro_rules! with_item {
     ($item:expr, $type:ident => $body:expr) => {
         match $item {
             1 => {
-                type $type = u8;
+                type $type = [u8; 1];
                 $body
             }
             2 => {
-                type $type = u16;
+                type $type = [u8; 2];
                 $body
             }
             4 => {
-                type $type = u32;
+                type $type = [u8; 4];
                 $body
             }
             8 => {
-                type $type = u64;
+                type $type = [u8; 8];
                 $body
             }
             16 => {
-                type $type = [u64; 2];
+                type $type = [u8; 16];
                 $body
             }
             other => unreachable!("no dtype has {other} bytes"),
