@@ -16,7 +16,7 @@ pub struct Tuning {
     pub name: &'static str,
     /// f32 is divided by one number by multiplication with its reciprocal and a correction.
     pub divide_f32_by_reciprocal: bool,
-    /// So is f64, in registers of less than 64 bytes; in those it always is.
+    /// So is f64 in registers of less than 64 bytes; in those of AVX-512 it always is.
     pub divide_f64_by_reciprocal: bool,
     /// Quarters of the last-level cache that an operation touches before its results get non-temporal stores,
     /// if the results alone would take one. Results beyond twice the last level get them on every processor.
