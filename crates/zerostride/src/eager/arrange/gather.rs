@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, broadcast_shape};
 
-use super::offsets::{Places, SHARE_COPIED_ELEMENTS, with_item};
+use super::offsets::{Places, SHARE_COPIED_ELEMENTS, start, with_item};
 use super::{Results, access, named_dim};
 use crate::exec::StridedDims;
 use crate::interrupt::{STRIDE, Visits};
@@ -121,12 +121,11 @@ pub(super) fn along<'a>(
     strides[dim] = 0;
     let mut outer = StridedDims::of(shape, &strides);
     let (len, [step]) = outer.take_inner();
-    let start = tensor.layout().offset() - (tensor.reach().start / tensor.dtype().item_size()) as isize;
     let place = move |at: i64| match usize::try_from(at) {
         Ok(at) if at < size => Ok(at),
         _ => Err(out_of_bounds(at, dim, size)),
     };
-    Along { index, start, row: (len, step), outer, stride, place }
+    Along { index, start: start(tensor), row: (len, step), outer, stride, place }
 }
 
 #[cold]

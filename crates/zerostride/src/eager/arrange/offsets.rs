@@ -201,29 +201,44 @@ impl Places for PickedOffsets {
     }
 }
 
+/// The offset of a tensor's first element in the bytes that it reaches, in elements.
+pub(super) fn start(tensor: &Tensor) -> isize {
+    tensor.layout().offset() - (tensor.reach().start / tensor.dtype().item_size()) as isize
+}
+
+/// Calls `visit` with the offset of each element of some dimensions, row-major, and whether the mask of their
+/// sizes is true there.
+#[inline(always)]
+pub(super) fn masked(sizes: &[usize], strides: &[isize], bools: &[u8], mut visit: impl FnMut(isize, bool)) {
+    let mut outer = StridedDims::of(sizes, strides);
+    let (len, [stride]) = outer.take_inner();
+    let mut visits = Visits::default();
+    for ([row], bools) in outer.walk(0).zip(bools.chunks(len.max(1))) {
+        let mut offset = row;
+        for bools in bools.chunks(STRIDE) {
+            visits.add(bools.len());
+            for &truth in bools {
+                visit(offset, truth != 0);
+                offset += stride;
+            }
+        }
+    }
+}
+
 /// Copies the elements of a tensor, row-major, where a mask of its sizes is true, to as many places; `from`
 /// is what the tensor reaches.
 pub(super) fn compress(tensor: &Tensor, from: &[u8], bools: &[u8], to: &mut [u8]) {
-    let item = tensor.dtype().item_size();
-    let mut outer = StridedDims::of(tensor.shape(), tensor.strides());
-    let (len, [stride]) = outer.take_inner();
-    let start = tensor.layout().offset() - (tensor.reach().start / item) as isize;
-    with_item!(item, E => {
+    let start = start(tensor);
+    with_item!(tensor.dtype().item_size(), E => {
         let (from, to) = (cast_slice::<u8, E>(from), cast_slice_mut::<u8, E>(to));
-        let (mut found, mut visits) = (0, Visits::default());
-        for ([row], bools) in outer.walk(0).zip(bools.chunks(len.max(1))) {
-            let mut place = start + row;
-            for bools in bools.chunks(STRIDE) {
-                visits.add(bools.len());
-                for &truth in bools {
-                    // Each is written, and kept where the mask is true: a branch would be mispredicted.
-                    let Some(to) = to.get_mut(found) else { return };
-                    *to = from[place as usize];
-                    found += usize::from(truth != 0);
-                    place += stride;
-                }
+        let mut found = 0;
+        masked(tensor.shape(), tensor.strides(), bools, |offset, truth| {
+            // Each is written, and kept where the mask is true: a branch would be mispredicted.
+            if let Some(to) = to.get_mut(found) {
+                *to = from[(start + offset) as usize];
+                found += usize::from(truth);
             }
-        }
+        });
     });
 }
 

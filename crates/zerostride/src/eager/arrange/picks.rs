@@ -8,10 +8,10 @@ use smallvec::SmallVec;
 use zerostride_ops::DType;
 use zerostride_shape::{ErrorClass, Layout, Shape, broadcast_shape};
 
-use super::offsets::PickedOffsets;
+use super::offsets::{PickedOffsets, masked, start};
 use super::{access, list};
 use crate::exec::StridedDims;
-use crate::interrupt::{self, STRIDE, Visits};
+use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result, Tensor};
 
 /// One index tensor and the dimensions of the indexed tensor that it stands for.
@@ -82,25 +82,16 @@ impl Pick {
                 })
             }
             Pick::Mask { dims, mask, count } => {
-                let mut outer = StridedDims::of(mask.shape(), &of.strides()[dims.clone()]);
-                let (len, [stride]) = outer.take_inner();
                 // Every offset is written, and kept where the mask is true: a branch would be mispredicted.
                 let mut offsets: Vec<isize> = list(count + 1, mask.shape_value())?;
                 offsets.resize(count + 1, 0);
                 access::read("indexing", [mask], |[bools]| {
-                    let (mut found, mut visits) = (0, Visits::default());
-                    for ([row], bools) in outer.walk(0).zip(bools.chunks(len.max(1))) {
-                        let mut offset = row;
-                        for bools in bools.chunks(STRIDE) {
-                            visits.add(bools.len());
-                            for &own in bools {
-                                offsets[found] = offset;
-                                // Another thread may have changed the mask since it was counted.
-                                found = (found + usize::from(own != 0)).min(*count);
-                                offset += stride;
-                            }
-                        }
-                    }
+                    let mut found = 0;
+                    masked(mask.shape(), &of.strides()[dims.clone()], bools, |offset, truth| {
+                        offsets[found] = offset;
+                        // Another thread may have changed the mask since it was counted.
+                        found = (found + usize::from(truth)).min(*count);
+                    });
                     Ok(())
                 })?;
                 offsets.truncate(*count);
@@ -193,9 +184,11 @@ impl Picked {
             let strides: SmallVec<[isize; 8]> = dims.iter().map(|&dim| of.strides()[dim]).collect();
             StridedDims::of(&sizes(of, dims), &strides)
         };
-        let start = of.offset() - (tensor.reach().start / tensor.dtype().item_size()) as isize;
         let picked = combined(picks, &each, &common, of)?;
-        Ok(Picked { shape, offsets: Some(PickedOffsets::new(start, along(&before), picked, along(&after))) })
+        Ok(Picked {
+            shape,
+            offsets: Some(PickedOffsets::new(start(tensor), along(&before), picked, along(&after))),
+        })
     }
 }
 
