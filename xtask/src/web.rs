@@ -66,7 +66,8 @@ pub(crate) fn test() -> Outcome {
         return Ok(());
     }
     let folder = build(None, false)?;
-    let tests = "test --package zerostride-web --test browser -- --ignored --test-threads=1";
+    // As all tests are built, so that nothing is built twice.
+    let tests = "test --workspace --features zerostride/ndarray --test browser -- --ignored --test-threads=1";
     run_command(Command::new(env!("CARGO")).args(tests.split(' ')).env("ZEROSTRIDE_PAGE", folder))
 }
 

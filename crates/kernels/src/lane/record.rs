@@ -113,7 +113,7 @@ impl<E: Kind> Symbol<E> {
 }
 
 impl<E> Word<E> {
-    fn new(value: Value) -> Self {
+    pub(crate) fn new(value: Value) -> Self {
         Word(value, PhantomData)
     }
 }

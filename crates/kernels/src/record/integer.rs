@@ -2,6 +2,7 @@
 //! what an operation computes.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use zerostride_code::{Binary, Compare, Type, Unary, Value};
 use zerostride_ops::DType;
@@ -10,7 +11,7 @@ use super::cast;
 use super::element::{Recorded, stored_type};
 use crate::bodies::dispatch::{Body, VisitBoolean, VisitInteger};
 use crate::bodies::integer::{Integer, Whole};
-use crate::lane::record::{Kind, Symbol, Truth, append};
+use crate::lane::record::{Kind, Symbol, Truth, Word, append};
 use crate::lane::{Arithmetic, AsBits, Element, Lane, Select, rare};
 
 /// An integer of a code, read as one of type `T`.
@@ -99,7 +100,24 @@ fn nearest(x: Symbol<f64>) -> Number<i64> {
 }
 
 impl Number<i64> {
+    /// As a float. `|self| <= 2^51`.
+    fn to_short_float(self) -> Symbol<f64> {
+        Symbol::from_int(Word::new(self.0))
+    }
+
+    /// By one division where both numbers are short: the rounding of a quotient is then less than what lies
+    /// between it and an integer.
     fn long_quotient(self, divisor: Self) -> Self {
+        const SHORT_BITS: u32 = 52;
+        let quotient = (self.to_short_float() / divisor.to_short_float()).trunc();
+        let bias = Self::splat(1 << (SHORT_BITS - 1));
+        let biased = Number::<u64>::new(self.wrapping_add(bias).or(divisor.wrapping_add(bias)).0);
+        let is_long = !biased.shr(Number::splat(SHORT_BITS.into())).eq(Number::splat(0));
+        rare!(is_long, nearest(quotient), self.longest_quotient(divisor))
+    }
+
+    /// The same of any numbers.
+    fn longest_quotient(self, divisor: Self) -> Self {
         let float = |number: Self| number.to_float::<f64>(DType::F64);
         let inverse = Symbol::num(1.0) / float(divisor);
         let high = nearest(float(self) * inverse * Symbol::num(2f64.powi(-32))).shl(Self::splat(32));
@@ -201,25 +219,24 @@ impl<T: Integer> Whole for Number<T> {
         panic!("Euclid's algorithm takes as many steps as its numbers need")
     }
 
-    /// Bit by bit; most exponents are short.
+    /// Bit by bit. Most exponents are short, and of those from 64 on few powers fit into a type.
     fn power(self, exponent: Self) -> Self {
         const SHORT_BITS: u32 = 4;
-        let (mut power, mut square) = (Self::splat(1), self);
-        let mut step = |power: Self, bit: u32| {
-            let is_unset = exponent.and(Self::splat(1 << bit)).eq(Self::splat(0));
-            let result = Select::select(is_unset, power, power.wrapping_mul(square));
-            square = square.wrapping_mul(square);
-            result
-        };
-        for bit in 0..SHORT_BITS {
-            power = step(power, bit);
-        }
-        rare!(!exponent.lt(Self::splat(1 << SHORT_BITS)), power, {
-            let mut power = power;
-            for bit in SHORT_BITS..T::BITS {
-                power = step(power, bit);
+        const USUAL_BITS: u32 = 6;
+        let bits = |mut power: Self, mut square: Self, bits: Range<u32>| {
+            for bit in bits {
+                let is_unset = exponent.and(Self::splat(1 << bit)).eq(Self::splat(0));
+                power = Select::select(is_unset, power, power.wrapping_mul(square));
+                square = square.wrapping_mul(square);
             }
-            power
+            (power, square)
+        };
+        let is_longer = |bits: u32| !exponent.lt(Self::splat(1 << bits));
+        let (power, square) = bits(Self::splat(1), self, 0..SHORT_BITS);
+        let power = rare!(is_longer(SHORT_BITS), power, bits(power, square, SHORT_BITS..USUAL_BITS).0);
+        rare!(is_longer(USUAL_BITS), power, {
+            let square = (0..USUAL_BITS).fold(self, |square, _| square.wrapping_mul(square));
+            bits(power, square, USUAL_BITS..T::BITS).0
         })
     }
 }

@@ -77,6 +77,7 @@ fn ends(dtype: DType, arity: usize) -> Rows {
     let mut ends: Vec<i128> =
         (0..10).flat_map(|n| [least + n % 3, most - n % 3, n, -n, most / 2 + n % 2]).collect();
     ends.extend([15, 16, 31, 32, 33, 63, 64, 65, 100]);
+    ends.extend((-1..=1).flat_map(|n| [(1 << 51) + n, -(1 << 51) + n]));
     ends.retain(|n| (least..=most).contains(n));
     ends.sort_unstable();
     ends.dedup();
