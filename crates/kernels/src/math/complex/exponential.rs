@@ -178,9 +178,11 @@ pub(super) fn pow<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
     let im = size * b.im + angle * b.re;
     // The product in single words decides on overflow and on the sign of a zero.
     let single = mul_infinities(b, log(a));
+    // An angle of 0 · infinity gives a zero the sign of its NaN, in which processors differ: it is x86's.
+    let turn = W::select(single.im.is_nan(), W::num(-f64::NAN), single.im);
     let coarse = !(is_finite(a) & is_finite(b) & re.lo.is_finite() & im.lo.is_finite()) | is_zero(a);
-    let im = Dw::select(im.hi.eq(W::num(0.0)), im.hi.copysign(single.im).into(), im);
-    exp_of(Dw::select(coarse, single.re.into(), re), Dw::select(coarse, single.im.into(), im))
+    let im = Dw::select(im.hi.eq(W::num(0.0)), im.hi.copysign(turn).into(), im);
+    exp_of(Dw::select(coarse, single.re.into(), re), Dw::select(coarse, turn.into(), im))
 }
 
 /// 1 + e^z for a real part of at most 0, as a sum of two terms that do not cancel.

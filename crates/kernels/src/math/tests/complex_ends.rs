@@ -83,3 +83,12 @@ fn the_zero_of_tanh_has_its_sign_where_twice_the_argument_is_infinite() {
         }
     }
 }
+
+#[test]
+fn a_power_of_zero_has_the_same_signs_on_every_processor() {
+    // The angle of the power is 0 times infinity, a NaN whose sign is the processor's.
+    for exponent in [2.0, 0.5, 3.0] {
+        let got = complex::pow(Complex64::new(0.0, 0.0), Complex64::new(exponent, 0.0));
+        assert_eq!([got.re, got.im].map(f64::to_bits), [0.0, -0.0].map(f64::to_bits), "{exponent}: {got:?}");
+    }
+}
