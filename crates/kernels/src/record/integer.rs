@@ -12,7 +12,7 @@ use super::element::{Recorded, stored_type};
 use crate::bodies::dispatch::{Body, VisitBoolean, VisitInteger};
 use crate::bodies::integer::{Integer, Whole};
 use crate::lane::record::{Kind, Symbol, Truth, Word, append};
-use crate::lane::{Arithmetic, AsBits, Element, Lane, Select, rare};
+use crate::lane::{Arithmetic, AsBits, Lane, Select, rare};
 
 /// An integer of a code, read as one of type `T`.
 #[derive(Clone, Copy)]
@@ -95,8 +95,7 @@ impl<T: Integer> Number<T> {
 
 /// The nearest integer of a number up to 2^51.
 fn nearest(x: Symbol<f64>) -> Number<i64> {
-    let rounder = Symbol::splat(f64::ROUNDER);
-    Number::new(((x + rounder).to_bits() - rounder.to_bits()).into())
+    Number::new(x.to_int().into())
 }
 
 impl Number<i64> {
