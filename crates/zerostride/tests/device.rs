@@ -3,8 +3,8 @@
 
 use zerostride::stream::Options;
 use zerostride::{
-    Category, Complex64, DType, Device, Error, Expr, Plan, Result, Slice, Tensor, cat, eval_all, move_all,
-    tensor,
+    Category, Complex64, DType, Device, Error, Expr, Plan, Result, Slice, Tensor, cat, eval_all, keepdim,
+    move_all, tensor,
 };
 use zerostride_emulator::emulated;
 
@@ -79,6 +79,34 @@ fn element_wise_formulas_have_the_bits_of_the_cpu() {
         });
         let complex = x.to_dtype(DType::C64).unwrap();
         assert_same(&[complex], |x| (&x[0] * &x[0]).eval()?.real());
+    });
+}
+
+#[test]
+fn integers_are_divided_unless_one_is_by_zero() {
+    emulated(&[], || {
+        for dtype in [DType::U8, DType::I16, DType::U32, DType::I64] {
+            let x = (matrix(9, 130) * 1000).eval().unwrap().to_dtype(dtype).unwrap();
+            let y = (x.t().unwrap().reshape(&[9, 130]).unwrap().bitwise_or(1)).unwrap();
+            let column = y.slice(1, Slice::from(..1)).unwrap();
+            assert_same(&[x.alias(), y.alias()], |x| x[0].floor_divide(&x[1]));
+            assert_same(&[x.alias(), y.alias()], |x| (Expr::from(&x[0]).fmod(&x[1]) + &x[1]).sum(0).eval());
+            assert_same(&[x.alias(), column], |x| (Expr::from(&x[0]).remainder(&x[1]) % 7).eval());
+            let [x, y] = [x, y].map(|x| x.cuda().unwrap());
+            let zeros = y.sub(&y).unwrap();
+            let formulas = [
+                Expr::from(&x).floor_divide(&zeros) + 1,
+                Expr::from(&x).fmod(Expr::from(&y) * &zeros),
+                Expr::from(&x).remainder(&zeros).sum(1),
+                Expr::from(7).floor_divide(Expr::from(&zeros).sum(1)),
+                (Expr::from(&x) % &y)
+                    .floor_divide(y.sum(keepdim(1)).unwrap().sub(y.sum(keepdim(1)).unwrap()).unwrap()),
+            ];
+            for formula in formulas {
+                assert!(matches!(formula.eval().unwrap_err().root(), Error::ZeroDivision), "{dtype}");
+            }
+            assert!(matches!(x.remainder_(&zeros).unwrap_err().root(), Error::ZeroDivision));
+        }
     });
 }
 
@@ -340,12 +368,8 @@ fn what_has_no_kernel_is_refused_by_name() {
     emulated(&[], || {
         let x = matrix(4, 4).cuda().unwrap();
         let i = tensor![4, 6].cuda().unwrap();
-        let refused: [(Result<Tensor>, &str); 4] = [
-            (x.matmul(&x), "matmul"),
-            (i.gcd(&i), "gcd"),
-            (i.floor_divide(&i), "floor_divide of integers by a tensor"),
-            (x.cumsum(0), "cumsum"),
-        ];
+        let refused: [(Result<Tensor>, &str); 3] =
+            [(x.matmul(&x), "matmul"), (i.gcd(&i), "gcd"), (x.cumsum(0), "cumsum")];
         for (result, name) in refused {
             let error = result.unwrap_err();
             let wanted = format!("{name} has no kernel for cuda:0; move its operands with .cpu()");

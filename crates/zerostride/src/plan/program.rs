@@ -174,9 +174,9 @@ impl Program {
         })
     }
 
-    /// Whether an operation of the program may end in a fault: it divides integers, and not by a number other
-    /// than zero.
-    pub(crate) fn may_fault(&self, op: Op, compute: DType, operands: &[Register]) -> bool {
+    /// The divisors of integers, but for numbers other than zero: if an element of one is zero, the program
+    /// ends in a fault.
+    pub(crate) fn divisors(&self) -> impl Iterator<Item = Register> + '_ {
         let is_nonzero = |divisor: Register| match self.instructions[divisor] {
             Instruction::Splat(number) => {
                 let (mut bytes, dtype) = ([0; 16], self.dtypes[divisor]);
@@ -185,7 +185,28 @@ impl Program {
             }
             _ => false,
         };
-        may_fault(op, compute) && !is_nonzero(operands[1])
+        self.instructions.iter().filter_map(move |instruction| match instruction {
+            Instruction::Map { op, compute, operands } if may_fault(*op, *compute) => {
+                Some(operands[1]).filter(|&divisor| !is_nonzero(divisor))
+            }
+            _ => None,
+        })
+    }
+
+    /// The program that is true where this one divides integers by zero; `None` if it cannot.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn zero_divisor(&self) -> Option<Program> {
+        let divisors: Vec<Register> = self.divisors().collect();
+        let mut program = Program { kept: Kept::default(), on_device: Kept::default(), ..self.clone() };
+        let mut is_zero = |divisor: Register| {
+            let compute = program.dtypes[divisor];
+            program.map(Op::LogicalNot, compute, SmallVec::from_elem(divisor, 1), DType::Bool)
+        };
+        let found: Vec<Register> = divisors.into_iter().map(&mut is_zero).collect();
+        let either =
+            |a, b| program.map(Op::LogicalOr, DType::Bool, SmallVec::from_slice(&[a, b]), DType::Bool);
+        program.result = found.into_iter().reduce(either)?;
+        Some(program)
     }
 
     pub(crate) fn push_load(&mut self, load: Load) -> Register {

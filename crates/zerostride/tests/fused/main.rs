@@ -3,6 +3,7 @@
 
 #[cfg(feature = "cuda")]
 mod device;
+mod division;
 mod every_layout;
 mod instruction_sets;
 mod oracle;

@@ -10,3 +10,14 @@ pub(crate) enum LoadKind {
     /// A broadcast scalar.
     Splat,
 }
+
+impl LoadKind {
+    /// Elements from that of one result to that of the next.
+    pub(crate) fn step(self) -> isize {
+        match self {
+            LoadKind::Vector => 1,
+            LoadKind::Stepped(step) => step,
+            LoadKind::Splat => 0,
+        }
+    }
+}

@@ -4,7 +4,7 @@
 
 use smallvec::SmallVec;
 use zerostride_code::Write;
-use zerostride_kernels::{CACHE_LINE_BYTES, LEAF_ELEMENTS, Native, PackDim, copy_row, pack};
+use zerostride_kernels::{CACHE_LINE_BYTES, Fault, LEAF_ELEMENTS, Native, PackDim, copy_row, pack};
 
 use super::load_kind::LoadKind;
 use super::native::End;
@@ -15,6 +15,9 @@ use crate::plan::TILE_ELEMENTS;
 
 /// Bytes of the parts that code reads and writes for elements with more.
 const PART_BYTES: usize = 8;
+
+/// Elements of a row that are looked at for faults at a time.
+const FAULT_ELEMENTS: usize = TILE_ELEMENTS;
 
 /// One thread's tiles, which code has no use for.
 pub(crate) struct Machine<'a> {
@@ -56,8 +59,7 @@ impl<'a> Machine<'a> {
             let loads = feeds.iter().map(Feed::place);
             // SAFETY: the check above holds the rows of feeds and sink to `len` elements of the sizes that
             // the program was compiled for.
-            unsafe { compiled.run_code(code, rows, len, loads, &[sink.place()]) };
-            return Ok(());
+            return unsafe { compiled.store(code, rows, len, loads, sink.place()) };
         }
         // Stages take turns on as many rows as their tiles have room for.
         let together = if compiled.is_direct() { rows } else { self.room / len.max(1) };
@@ -116,8 +118,46 @@ impl<'a> Machine<'a> {
 }
 
 impl Compiled {
+    /// Runs a code of the program on some rows, and stores what it computes.
+    ///
+    /// # Errors
+    /// An element is a fault. Others may be written.
+    ///
+    /// # Safety
+    /// As [`Compiled::check`] has found.
+    unsafe fn store(
+        &self,
+        code: &Native,
+        rows: usize,
+        len: usize,
+        loads: impl Iterator<Item = RowAddress> + Clone,
+        out: RowAddress,
+    ) -> Result<()> {
+        if !self.may_fault() {
+            // SAFETY: as the caller says.
+            unsafe { self.run_code(code, rows, len, loads, &[(out, self.item)]) };
+            return Ok(());
+        }
+        for first in (0..len).step_by(FAULT_ELEMENTS) {
+            let mut faults = [0; FAULT_ELEMENTS];
+            let seen = (RowAddress { first: faults.as_mut_ptr(), step: 0 }, 1);
+            let loads = loads
+                .clone()
+                .zip(&self.loads)
+                .map(|(place, &(kind, item))| place.along(first as isize * kind.step() * item as isize));
+            let out = out.along((first * self.item) as isize);
+            let len = FAULT_ELEMENTS.min(len - first);
+            // SAFETY: as the caller says, and there is a byte for each of these elements.
+            unsafe { self.run_code(code, rows, len, loads, &[seen, (out, self.item), seen]) };
+            if faults[..len] != [0; FAULT_ELEMENTS][..len] {
+                return Err(Fault::ZeroDivision.into());
+            }
+        }
+        Ok(())
+    }
+
     /// Runs a code of the program on some rows. `loads` and `ends`, the operands behind loads and numbers,
-    /// are addresses in the first row and their distances from row to row.
+    /// are addresses in the first row and their distances from row to row; the latter with their bytes.
     ///
     /// # Safety
     /// As [`Compiled::check_feeds`] has found, and the last operands are what the code asks for.
@@ -127,20 +167,21 @@ impl Compiled {
         rows: usize,
         len: usize,
         loads: impl Iterator<Item = RowAddress>,
-        ends: &[RowAddress],
+        ends: &[(RowAddress, usize)],
     ) {
         let elements = self.code.as_ref().map_or(1, |code| code.parts);
         let loads = loads.zip(&self.loads).map(|(place, &(_, item))| (place, item));
         let number = |(bytes, item): &([u8; 16], usize)| {
             (RowAddress { first: bytes.as_ptr().cast_mut(), step: 0 }, *item)
         };
-        let ends = ends.iter().map(|&place| (place, self.item));
         let bytes = |distance: isize| std::ptr::without_provenance_mut(distance as usize);
         // Each part of an element is an operand, unless it is one of the code's elements.
         let parts = |item: usize| (0..item / elements).step_by(PART_BYTES);
         let (mut arguments, mut steps): (SmallVec<[*mut u8; 24]>, SmallVec<[*mut u8; 12]>) =
             Default::default();
-        for (RowAddress { first, step }, item) in loads.chain(self.numbers.iter().map(number)).chain(ends) {
+        for (RowAddress { first, step }, item) in
+            loads.chain(self.numbers.iter().map(number)).chain(ends.iter().copied())
+        {
             for part in parts(item) {
                 arguments.push(first.wrapping_add(part));
                 steps.push(bytes(step));
@@ -148,12 +189,14 @@ impl Compiled {
         }
         arguments.extend(steps);
         for &(kind, item) in &self.loads {
-            let step = match kind {
-                LoadKind::Stepped(step) => step,
-                LoadKind::Vector if item / elements > PART_BYTES => 1,
-                LoadKind::Vector | LoadKind::Splat => continue,
+            let is_apart = match kind {
+                LoadKind::Stepped(_) => true,
+                LoadKind::Vector => item / elements > PART_BYTES,
+                LoadKind::Splat => false,
             };
-            parts(item).for_each(|_| arguments.push(bytes(step * item as isize)));
+            if is_apart {
+                parts(item).for_each(|_| arguments.push(bytes(kind.step() * item as isize)));
+            }
         }
         // SAFETY: the code is that of this program, whose loads and result have `len` elements in each row,
         // or one that is read for all, and numbers have one. The result's elements are apart from all others
@@ -197,7 +240,7 @@ impl Compiled {
                 });
                 // SAFETY: the line has these leaves in all feeds, and each has accumulators of its own, as
                 // many as the code takes.
-                unsafe { self.run_code(code, rows, len, loads, &[held, held]) };
+                unsafe { self.run_code(code, rows, len, loads, &[(held, self.item); 2]) };
             };
             if whole > 0 {
                 run(0, whole, LEAF_ELEMENTS);
@@ -235,7 +278,7 @@ impl Compiled {
             });
             let place = RowAddress { first: held.as_mut_ptr(), step: 0 };
             // SAFETY: the feeds have these rows, and there is an accumulator for each of their elements.
-            unsafe { self.run_code(code, count, len, loads, &[place, place]) };
+            unsafe { self.run_code(code, count, len, loads, &[(place, self.item); 2]) };
             take(held, first);
         }
     }
@@ -256,8 +299,7 @@ impl Compiled {
         for (feed, (kind, item)) in feeds.iter().zip(&self.loads) {
             let (elements, apart) = match *kind {
                 LoadKind::Splat => (1, feed.apart),
-                LoadKind::Vector => (len, 1),
-                LoadKind::Stepped(step) => (len, step),
+                LoadKind::Vector | LoadKind::Stepped(_) => (len, kind.step()),
             };
             assert!(rows <= feed.rows.count && fits(elements, *item, feed.rows.bytes) && apart == feed.apart);
         }
@@ -289,6 +331,9 @@ impl Compiled {
     /// elements, and writes the results to `out`, row after row. One load may be `None`: the rows of `out`
     /// themselves.
     ///
+    /// # Errors
+    /// An element is a fault. Others may be written.
+    ///
     /// # Panics
     /// If the program is not printed by now, `out` is no room for the rows without more, there is not a load
     /// for each of the program's, one has fewer rows or elements, or what is written over is more than one
@@ -299,7 +344,7 @@ impl Compiled {
         len: usize,
         loads: &[Option<Feed<'_>>],
         out: &mut [u8],
-    ) {
+    ) -> Result<()> {
         let row = len.checked_mul(self.item).expect("rows are in memory");
         assert!(rows.checked_mul(row) == Some(out.len()));
         assert!(loads.iter().filter(|load| load.is_none()).count() < 2);
@@ -317,7 +362,7 @@ impl Compiled {
         let code = code.expect("the program is printed");
         // SAFETY: the check above holds the rows of feeds and sink to `len` elements of the sizes that the
         // program was compiled for.
-        unsafe { self.run_code(code, rows, len, feeds.iter().map(Feed::place), &[sink.place()]) };
+        unsafe { self.store(code, rows, len, feeds.iter().map(Feed::place), sink.place()) }
     }
 }
 

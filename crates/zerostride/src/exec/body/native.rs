@@ -49,6 +49,8 @@ struct CodeKey {
     /// The dtypes of loads and how they are read.
     loads: Vec<(DType, Read)>,
     lines: Vec<(Line, DType)>,
+    /// The divisors of integers that may be zero.
+    divisors: Vec<Register>,
     result: Register,
     end: End,
     /// As [`Row`] has it.
@@ -67,13 +69,13 @@ pub(in crate::exec) struct ProgramCode {
 }
 
 impl ProgramCode {
-    /// The program, unless it has what no code has: integers divided by what may be zero, which is an error.
+    /// The program, unless it has what no code has: accumulators or parts beside a fault that is looked for.
     pub(super) fn new(program: &Program, kinds: &[LoadKind], end: End) -> Option<ProgramCode> {
-        let may_fault = |instruction: &Instruction| match instruction {
-            Instruction::Map { op, compute, operands } => program.may_fault(*op, *compute, operands),
-            _ => false,
-        };
-        if program.instructions.iter().any(may_fault) {
+        let mut divisors: Vec<Register> = program.divisors().collect();
+        divisors.sort_unstable();
+        divisors.dedup();
+        let is_of_one = memory_types(program.dtypes[program.result]).len() == 1;
+        if !divisors.is_empty() && !(is_of_one && matches!(end, End::Stored(_))) {
             return None;
         }
         // Sums of complex numbers are those of twice as many floats.
@@ -99,6 +101,7 @@ impl ProgramCode {
                 .map(|(load, kind)| (own(load.dtype), read(kind)))
                 .collect(),
             lines: program.instructions.iter().map(line).zip(dtypes).collect(),
+            divisors,
             result: program.result,
             end,
             prefetch_bytes: 0,
@@ -118,6 +121,12 @@ impl ProgramCode {
     /// elements are computed.
     pub(super) fn is_printed_for(&self, elements: usize) -> bool {
         self.printed(1, elements, Write::Cached).is_some()
+    }
+
+    /// Whether an element may be a fault. The code then has one more operand before the result and after it:
+    /// bytes for the elements of a row, which become 1 where one is.
+    pub(super) fn may_fault(&self) -> bool {
+        !self.source.divisors.is_empty()
     }
 
     /// What becomes of elements.
@@ -253,7 +262,21 @@ impl CodeKey {
                 Write::Cached
             }
         };
-        let (code, writes) = (code.finish(&results), vec![write; results.len()]);
+        let mut writes = vec![write; results.len()];
+        if !self.divisors.is_empty() {
+            // Rows that follow each other have the same bytes.
+            let seen = code.input(Type::W8);
+            let mut seen = record_load(&mut code, DType::Bool, &[seen]);
+            for &divisor in &self.divisors {
+                let is_zero =
+                    record(&mut code, Op::LogicalNot, self.lines[divisor].1, &[registers[divisor]])?;
+                seen = record(&mut code, Op::LogicalOr, DType::Bool, &[seen, is_zero])?;
+            }
+            reads.push(Read::Vector);
+            results.extend(record_store(&mut code, DType::Bool, seen));
+            writes.push(Write::Cached);
+        }
+        let code = code.finish(&results);
         Some(Row { code, reads, writes, prefetch_bytes: self.prefetch_bytes })
     }
 }

@@ -101,6 +101,11 @@ impl Compiled {
         code.is_some_and(|code| code.is_printed_for(elements))
     }
 
+    /// Whether an element may be a fault, which code finds only when others are written.
+    pub(in crate::exec) fn may_fault(&self) -> bool {
+        self.code.as_ref().is_some_and(|code| code.may_fault())
+    }
+
     /// Whether there is code for the program, or will be.
     pub(in crate::exec) fn has_code(&self) -> bool {
         self.code.is_some() && Printing::active() != Printing::Never

@@ -5,6 +5,7 @@
 //! Plans are those of the CPU. Steps that run together there, block of rows by block of rows, run one after
 //! the other here, on whole buffers.
 
+mod division;
 #[allow(unsafe_code)]
 mod queue;
 mod record;
@@ -26,6 +27,7 @@ use crate::memory::{Access, Named};
 use crate::plan::{ElementSource, Leaf, Plan, PlanSteps, Program, Step, Work, last_reads};
 use crate::{Device, Error, Result, Tensor};
 
+use division::has_zero_divisor;
 use queue::{DeviceBytes, DeviceOperand, Queue, Refusal, tensor};
 pub(crate) use queue::{download, empty, upload};
 use record::{Missing, Parts, part_count};
@@ -173,11 +175,12 @@ impl<'a> Run<'a> {
 
     fn step(&self, queue: &mut Queue, step: &Step, out: DeviceElements<'_>) -> Result<()> {
         let dtype = self.plan.passes.buffers[step.output].dtype;
-        let done = match &step.work {
+        let run = |queue: &mut Queue| match &step.work {
             Work::Map { .. } => self.map(queue, &step.work, dtype, out),
             Work::Reduce { .. } => self.reduce(queue, &step.work, dtype, out),
             Work::Matmul { .. } => Err(Refusal::Missing("matmul".to_owned())),
         };
+        let done = self.refuse_zero_divisors(queue, &step.work).and_then(|()| run(queue));
         done.map_err(|refusal| match refusal {
             Refusal::Error(error) => error,
             Refusal::Missing(operation) => Error::NoKernel { operation, device: queue.device() },
@@ -185,6 +188,16 @@ impl<'a> Run<'a> {
                 Error::NoKernel { operation: format!("{} ({reason})", step.text), device: queue.device() }
             }
         })
+    }
+
+    /// Waits for the device if the work divides integers by what may be zero.
+    fn refuse_zero_divisors(&self, queue: &mut Queue, work: &Work) -> Result<(), Refusal> {
+        let Some(look) = has_zero_divisor(work)? else { return Ok(()) };
+        let (mut found, result) = ([0], queue.allocate(1, &Shape::default())?);
+        let piece = DeviceBytes::of_memory(&result);
+        self.reduce(queue, &look, DType::Bool, DeviceElements { piece, first: 0 })?;
+        queue.download(piece, 0, &mut found)?;
+        if found == [0] { Ok(()) } else { Err(Error::ZeroDivision.into()) }
     }
 
     /// The operands of a loop that a program's loads are, each from an element on, and then its numbers.

@@ -175,6 +175,17 @@ impl Queue {
         })
     }
 
+    /// The bytes in memory from a place on, once all work before is done.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub(super) fn download(&self, from: DeviceBytes<'_>, first: u64, to: &mut [u8]) -> Result<()> {
+        assert!(first.checked_add(to.len() as u64).is_some_and(|end| end <= from.len));
+        // SAFETY: the range is in memory that is there, and only the queue, which is locked, gives work that
+        // writes there.
+        unsafe { self.gpu.download(from.start + first, to) }.map_err(|error| self.failure(&error))
+    }
+
     /// Launches a kernel, which is printed if it is not kept.
     ///
     /// # Safety
@@ -321,10 +332,7 @@ pub(crate) fn upload(index: usize, bytes: &[u8], layout: Layout, dtype: DType) -
 /// done.
 pub(crate) fn download(tensor: &Tensor, to: &mut [u8]) -> Result<()> {
     let Device::Cuda(index) = tensor.device() else { unreachable!("the tensor is on a device") };
-    let queue = Queue::of(index)?;
-    let (piece, reach) = (DeviceBytes::of_tensor(tensor), tensor.reach());
+    let reach = tensor.reach();
     assert_eq!(to.len(), reach.len());
-    // SAFETY: the range is in the tensor's storage, and only the queue, which is locked, gives work that
-    // writes there.
-    unsafe { queue.gpu.download(piece.start + reach.start as u64, to) }.map_err(|error| queue.failure(&error))
+    Queue::of(index)?.download(DeviceBytes::of_tensor(tensor), reach.start as u64, to)
 }

@@ -31,7 +31,13 @@ impl RowAddress {
     /// The same from a later row on.
     #[inline(always)]
     pub(in crate::exec) fn from(self, row: isize) -> RowAddress {
-        RowAddress { first: self.first.wrapping_offset(row.wrapping_mul(self.step)), ..self }
+        self.along(row.wrapping_mul(self.step))
+    }
+
+    /// The same so many bytes further in each row.
+    #[inline(always)]
+    pub(in crate::exec) fn along(self, bytes: isize) -> RowAddress {
+        RowAddress { first: self.first.wrapping_offset(bytes), ..self }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Owns copies of a tensor's elements without a plan: contiguous ones, or to another tensor. It does not know
 //! how elements are packed (`kernels`).
 
+use std::convert::Infallible;
+
 use zerostride_kernels::{copy_slice, store_scalar};
 use zerostride_ops::DType;
 use zerostride_shape::InternalOverlap;
@@ -44,8 +46,11 @@ pub(super) fn evaluate(value: ReadyOperand<'_>, to: DType) -> Option<Tensor> {
             is_all.then(|| convert(from, to, elements.bytes(), out))?;
         } else if is_dense {
             let from = slice.row(loops.numel);
-            let copy = |first: usize, to: &mut [u8]| copy_slice(&from[first * item..][..to.len()], to);
-            share_out(cost, (out, item), cost.grain(), copy);
+            let copy = |first: usize, to: &mut [u8]| {
+                copy_slice(&from[first * item..][..to.len()], to);
+                Ok::<_, Infallible>(())
+            };
+            let Ok(()) = share_out(cost, (out, item), cost.grain(), copy);
         } else {
             gather::pack(slice, &loops, 0, out);
         }

@@ -7,6 +7,7 @@ use super::loops::Loops;
 use super::ready_operand::AsReadyOperand;
 use super::row::Row;
 use super::share::share_out;
+use crate::Result;
 use crate::exec::body::{Compiled, LoadKind};
 use crate::exec::elements::{ElementSlice, NEAR_STEPS, StridedDims};
 use crate::plan::{Cost, LEAST_PRINTED_ROW_BYTES};
@@ -69,9 +70,17 @@ impl<const N: usize> Direct<N> {
         Some(Direct { code, cost, dims })
     }
 
+    /// Whether it may refuse some value when others are written.
+    pub(super) fn may_fault(&self) -> bool {
+        self.code.may_fault()
+    }
+
     /// Writes the result's elements; over those of the first operand, which have their dtype, if it is
     /// `None`.
-    pub(super) fn run(&self, operands: &[Option<ElementSlice<'_>>; N], out: &mut [u8]) {
+    ///
+    /// # Errors
+    /// The operation refuses some value.
+    pub(super) fn run(&self, operands: &[Option<ElementSlice<'_>>; N], out: &mut [u8]) -> Result<()> {
         let item = self.code.item;
         if self.cost.is_divided() {
             let (row, grain) = (self.dims.get()[0].0, self.cost.grain());
@@ -80,14 +89,19 @@ impl<const N: usize> Direct<N> {
                 1 => grain.next_multiple_of(PART_ELEMENTS),
                 _ => (grain / row).max(1) * row,
             };
-            share_out(self.cost, (out, item), part, |first, out| self.run_part(operands, first, out));
+            share_out(self.cost, (out, item), part, |first, out| self.run_part(operands, first, out))
         } else {
-            self.run_part(operands, 0, out);
+            self.run_part(operands, 0, out)
         }
     }
 
     /// Writes some of the result's elements, the first of which has that number.
-    fn run_part(&self, operands: &[Option<ElementSlice<'_>>; N], mut first: usize, mut out: &mut [u8]) {
+    fn run_part(
+        &self,
+        operands: &[Option<ElementSlice<'_>>; N],
+        mut first: usize,
+        mut out: &mut [u8],
+    ) -> Result<()> {
         let item = self.code.item;
         let (row, apart) = self.dims.get()[0];
         while !out.is_empty() {
@@ -108,8 +122,9 @@ impl<const N: usize> Direct<N> {
                     apart => elements.stepped_rows(count, len, step, apart),
                 })
             };
-            self.code.run_anywhere(count, len, &std::array::from_fn::<_, N, _>(load), own);
+            self.code.run_anywhere(count, len, &std::array::from_fn::<_, N, _>(load), own)?;
             first += count * len;
         }
+        Ok(())
     }
 }

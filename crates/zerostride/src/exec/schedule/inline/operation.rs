@@ -106,7 +106,7 @@ impl<V: AsReadyOperand, const N: usize> Operation<'_, V, N> {
             return None;
         }
         let writes_in_place = match route {
-            Route::Direct(_) => true,
+            Route::Direct(ref direct) => !direct.may_fault(),
             // It may not read where it writes.
             Route::Strided(_) => !over,
             Route::Gathered | Route::Copied(_) => false,
@@ -209,7 +209,7 @@ impl<V: AsReadyOperand, const N: usize> Operation<'_, V, N> {
                 let load = |operand: usize| in_order(slices[operand]?, loops, operand);
                 step::run_in_order(code, (0..N).map(load), out)?.ok()?;
             }
-            Route::Direct(direct) => direct.run(&slices, out),
+            Route::Direct(direct) => direct.run(&slices, out).ok()?,
         }
         Some(())
     }

@@ -57,8 +57,7 @@ impl<'p> StepInCache<'p> {
                 Some(Some(operand(load)?.rows(count, len, load.strides[0])))
             };
             let loads: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(load).collect::<Option<_>>()?;
-            code.run_anywhere(count, row, &loads, out);
-            return Some(Ok(()));
+            return Some(code.run_anywhere(count, row, &loads, out));
         }
         let load = |load: &Load| in_order(operand(load)?, &Loops::of(shape, &load.strides)?, 0);
         run_in_order(&prepared.of_all, program.loads.iter().map(load), out)
