@@ -146,6 +146,7 @@ TABLE = [
     ("rbf sum", [(8192, 16), (8192, 16)], lambda m, a, b: m.exp(-pairs(m, a, b)).sum(1)),
     ("softmax", [(8192, 8192)], lambda m, x: m.softmax(x, 1)),
     ("layer norm", [(8192, 8192)], layer_norm),
+    ("product", [(4096, 4096), (4096, 4096)], lambda m, x, y: x @ y),
     ("x.sum(1)", [(4096, 5000)], lambda m, x: x.sum(1)),
 ]
 TINY = {8192: 48, 5000: 1100, 4096: 6}

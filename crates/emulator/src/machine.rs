@@ -7,17 +7,18 @@ use crate::{Memory, Module, POISON};
 /// Instructions after which a thread is taken to be in an endless loop.
 const MAX_STEPS: u64 = 1 << 24;
 
-/// Shared memory of a block, and who used it since the last barrier.
+/// Shared memory of a block, and who used each byte since the last barrier.
 struct Shared {
-    words: Vec<u64>,
+    bytes: Vec<u8>,
     written: Vec<Option<usize>>,
     read: Vec<Option<usize>>,
 }
 
 impl Shared {
     fn new(bytes: u64) -> Shared {
-        let count = bytes as usize / 8;
-        Shared { words: vec![POISON; count], written: vec![None; count], read: vec![None; count] }
+        let count = bytes as usize;
+        let poison = POISON.to_le_bytes().into_iter().cycle().take(count).collect();
+        Shared { bytes: poison, written: vec![None; count], read: vec![None; count] }
     }
 
     fn barrier(&mut self) {
@@ -25,24 +26,20 @@ impl Shared {
         self.read.fill(None);
     }
 
-    /// What is at an address that begins a word.
     fn read(&mut self, thread: usize, address: u64, bytes: u64) -> u64 {
-        assert!(address.is_multiple_of(8), "words of shared memory have 8 bytes");
-        let at = address as usize / 8;
-        assert!(self.written[at].is_none_or(|by| by == thread), "what another thread writes is read");
-        self.read[at] = Some(thread);
-        self.words[at] & mask(bytes)
+        let place = address as usize..(address + bytes) as usize;
+        let are_there = self.written[place.clone()].iter().all(|by| by.is_none_or(|by| by == thread));
+        assert!(are_there, "what another thread writes is read");
+        self.read[place.clone()].fill(Some(thread));
+        self.bytes[place].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
     }
 
     fn write(&mut self, thread: usize, address: u64, bytes: u64, bits: u64) {
-        assert!(address.is_multiple_of(8), "words of shared memory have 8 bytes");
-        let at = address as usize / 8;
-        let are_own =
-            [self.written[at], self.read[at]].into_iter().all(|by| by.is_none_or(|by| by == thread));
-        assert!(are_own, "what another thread uses is written");
-        self.written[at] = Some(thread);
-        let kept = if bytes == 8 { 0 } else { POISON << (8 * bytes) };
-        self.words[at] = kept | bits & mask(bytes);
+        let place = address as usize..(address + bytes) as usize;
+        let mut users = self.written[place.clone()].iter().chain(&self.read[place.clone()]);
+        assert!(users.all(|by| by.is_none_or(|by| by == thread)), "what another thread uses is written");
+        self.written[place.clone()].fill(Some(thread));
+        self.bytes[place].copy_from_slice(&bits.to_le_bytes()[..bytes as usize]);
     }
 }
 

@@ -19,7 +19,7 @@ use crate::lane::Arithmetic;
 use crate::pack::pack_dense;
 
 /// Products in one partial sum.
-pub(super) const BLOCK_DEPTH: usize = 128;
+pub(crate) const BLOCK_DEPTH: usize = 128;
 
 /// Elements of a block below which packing element by element takes less time than preparing a copy.
 const SCALAR_PACK_ELEMENTS: usize = 256;

@@ -16,6 +16,7 @@ use bytemuck::{Pod, cast_slice_mut};
 use num_complex::{Complex32, Complex64};
 use zerostride_ops::{DType, bf16, f16};
 
+pub(crate) use factor::BLOCK_DEPTH;
 use factor::FactorElement;
 use float::multiply_floats;
 use integer::multiply_integers;

@@ -8,6 +8,7 @@ mod cast;
 mod element;
 mod integer;
 mod moments;
+mod product;
 mod step;
 
 use std::marker::PhantomData;
@@ -23,6 +24,7 @@ pub use moments::{
     MOMENTS, MOMENTS_PASS, record_merged_moments, record_moments, record_summed, record_variance,
     record_wide_moments,
 };
+pub use product::{PRODUCT_CHAIN, RecordedProduct, record_product};
 pub use step::record_step;
 
 use crate::bodies::dispatch::{self, Body, VisitComplex, VisitFloat};

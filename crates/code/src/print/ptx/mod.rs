@@ -1,5 +1,6 @@
 //! Loops printed as PTX, the text that NVIDIA's driver assembles for its GPUs. [`map`] is an element-wise
-//! loop over operands of any layout, [`leaves`] and [`level`] are a reduction in a tree.
+//! loop over operands of any layout, [`leaves`] and [`level`] are a reduction in a tree, [`product`] has the
+//! products of matrices.
 //!
 //! A kernel is printed of a code and of the form of a loop ([`MapForm`], [`LeavesForm`]): how many dimensions
 //! it has, how its operands are read. Sizes, strides, addresses and numbers are arguments, which the loop
@@ -19,11 +20,13 @@
 mod body;
 mod map;
 mod operands;
+mod product;
 mod reduce;
 mod writer;
 
 pub use map::{MapForm, MapLoop, map};
 pub use operands::{Argument, OperandForm};
+pub use product::{ProductCodes, ProductForm, ProductLoop, product};
 pub use reduce::{LeavesForm, LeavesLoop, LevelLoop, ReductionCodes, leaves, level};
 
 /// Threads of a block.

@@ -436,7 +436,7 @@ struct Shared {
 
 impl Shared {
     fn new(writer: &mut KernelWriter, thread: Register, types: Vec<Type>) -> Shared {
-        writer.hold(types.len());
+        writer.share(8 * THREADS * types.len() as u32);
         let first = writer.make(Kind::Word, "mov.u32", format_args!("held"));
         Shared { own: writer.make(Kind::Word, "mad.lo.u32", format_args!("{thread}, 8, {first}")), types }
     }
@@ -479,7 +479,7 @@ fn merge_into(writer: &mut KernelWriter, merge: &KernelBody, held: &[Register], 
 }
 
 /// Results that stay as they are while accumulators are written.
-fn apart(writer: &mut KernelWriter, results: Vec<Register>, held: &[Register]) -> Vec<Register> {
+pub(super) fn apart(writer: &mut KernelWriter, results: Vec<Register>, held: &[Register]) -> Vec<Register> {
     let apart = |result| if held.contains(&result) { writer.copy(result) } else { result };
     results.into_iter().map(apart).collect()
 }

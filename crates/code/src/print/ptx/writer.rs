@@ -176,9 +176,9 @@ impl KernelWriter {
             })
     }
 
-    /// Declares shared memory, `held`, with an element of 8 bytes for each thread of a block and accumulator.
-    pub(super) fn hold(&mut self, accumulators: usize) {
-        self.shared_bytes = self.shared_bytes.max(8 * THREADS * accumulators as u32);
+    /// Declares so many bytes of shared memory, `held`.
+    pub(super) fn share(&mut self, bytes: u32) {
+        self.shared_bytes = self.shared_bytes.max(bytes);
     }
 
     /// The module of one kernel.

@@ -11,7 +11,7 @@ use zerostride_code::print::ptx::{Argument, MapLoop, map};
 use zerostride_ops::{DType, Reduction};
 
 use super::super::record;
-use super::{layouts, reductions, stored_results};
+use super::{layouts, products, reductions, stored_results};
 
 /// Ampere and Hopper.
 const GENERATIONS: [&str; 2] = ["sm_80", "sm_90"];
@@ -71,7 +71,7 @@ fn every_conversion_is_assembled() {
 }
 
 #[test]
-fn loops_of_any_layout_and_reductions_are_assembled() {
+fn loops_of_any_layout_reductions_and_products_are_assembled() {
     let Some(assembler) = assembler() else { return };
     for seed in 0..100 {
         assemble(&assembler, &layouts::kernel(seed), "layout.ptx");
@@ -81,6 +81,11 @@ fn loops_of_any_layout_and_reductions_are_assembled() {
             for text in reductions::kernels(op, dtype) {
                 assemble(&assembler, &text, "reduction.ptx");
             }
+        }
+    }
+    for dtype in DType::ALL.into_iter().filter(|dtype| *dtype != DType::Bool) {
+        for text in products::kernels(dtype) {
+            assemble(&assembler, &text, "product.ptx");
         }
     }
 }

@@ -4,6 +4,7 @@
 mod assembled;
 mod launch;
 mod layouts;
+mod products;
 mod reductions;
 mod snapshots;
 

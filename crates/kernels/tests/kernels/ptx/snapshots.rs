@@ -5,7 +5,9 @@ use std::path::Path;
 use std::{env, fs};
 
 use zerostride_code::print::Unprintable;
-use zerostride_code::print::ptx::{Argument, LeavesLoop, MapLoop, ReductionCodes, leaves, level, map};
+use zerostride_code::print::ptx::{
+    Argument, LeavesLoop, MapLoop, ProductCodes, ProductLoop, ReductionCodes, leaves, level, map, product,
+};
 use zerostride_code::{Binary, Builder, Code, Compare, Type, Unary};
 
 /// Compares a kernel with a file.
@@ -88,6 +90,43 @@ fn a_sum_has_leaves_and_levels() {
     let along = leaves(&reduction, &loops.form(&reduction).unwrap()).unwrap();
     assert_text("sum_along.ptx", &along.text);
     assert_text("sum_level.ptx", &level(&reduction).unwrap().text);
+}
+
+/// The codes of products of floats.
+fn multiplied() -> [Code; 3] {
+    let mut builder = Builder::new();
+    let x = builder.input(Type::F32);
+    let same = builder.finish(&[x]);
+    let mut builder = Builder::new();
+    let [a, b, total] = [(); 3].map(|()| builder.input(Type::F32));
+    let next = builder.mul_add(a, b, total);
+    [same, builder.finish(&[next]), sum()]
+}
+
+#[test]
+fn products_are_summed_tile_by_tile() {
+    let [same, extend, add] = multiplied();
+    let codes =
+        ProductCodes { widen: &same, extend: &extend, add: &add, ending: &same, empty: &[0x8000_0000] };
+    let loops = ProductLoop {
+        batch: vec![3],
+        lines: [100, 200],
+        depth: 300,
+        factors: [elements(&[120_000, 1200, 4]), elements(&[0, 4, 800])],
+        result: 0,
+        chain: 128,
+    };
+    assert_text("product.ptx", &product(&codes, &loops.form().unwrap()).unwrap().text);
+    assert_eq!(loops.blocks(&codes), 3 * 2 * 4);
+    let flat = ProductLoop { factors: [elements(&[1200, 4]), elements(&[0, 4, 800])], ..loops.clone() };
+    assert_eq!(flat.form(), Err(Unprintable::Operands));
+    assert_eq!(ProductLoop { chain: 100, ..loops.clone() }.form(), Err(Unprintable::Operands));
+    assert_eq!(ProductLoop { depth: u32::MAX, ..loops.clone() }.form(), Err(Unprintable::Elements));
+    assert_eq!(ProductLoop { lines: [1 << 20, 1 << 12], ..loops.clone() }.form(), Err(Unprintable::Elements));
+    let form = loops.form().unwrap();
+    let apart = ProductCodes { empty: &[0, 0], ..codes };
+    assert_eq!(product(&apart, &form), Err(Unprintable::Operands));
+    assert_eq!(product(&ProductCodes { extend: &add, ..codes }, &form), Err(Unprintable::Operands));
 }
 
 #[test]

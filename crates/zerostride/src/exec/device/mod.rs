@@ -24,7 +24,7 @@ use zerostride_shape::{Layout, Shape, checked_bytes, coalesce, contiguous_stride
 
 use crate::expr::Expr;
 use crate::memory::{Access, Named};
-use crate::plan::{ElementSource, Leaf, Plan, PlanSteps, Program, Step, Work, last_reads};
+use crate::plan::{ElementSource, Factor, Leaf, Plan, PlanSteps, Program, Step, Work, last_reads};
 use crate::{Device, Error, Result, Tensor};
 
 use division::has_zero_divisor;
@@ -178,7 +178,7 @@ impl<'a> Run<'a> {
         let run = |queue: &mut Queue| match &step.work {
             Work::Map { .. } => self.map(queue, &step.work, dtype, out),
             Work::Reduce { .. } => self.reduce(queue, &step.work, dtype, out),
-            Work::Matmul { .. } => Err(Refusal::Missing("matmul".to_owned())),
+            Work::Matmul { .. } => self.product(queue, &step.work, out),
         };
         let done = self.refuse_zero_divisors(queue, &step.work).and_then(|()| run(queue));
         done.map_err(|refusal| match refusal {
@@ -210,26 +210,33 @@ impl<'a> Run<'a> {
     ) -> Vec<DeviceOperand<'_>> {
         let mut operands: Vec<DeviceOperand<'_>> = Vec::new();
         for ((load, &start), strides) in program.loads.iter().zip(starts).zip(strides) {
-            let place = match load.source {
+            match load.source {
                 ElementSource::Leaf(leaf) if !self.numbers[leaf].is_empty() => {
                     operands.extend(self.numbers[leaf].iter().map(|&bits| DeviceOperand::Number(bits)));
-                    continue;
                 }
-                ElementSource::Leaf(leaf) => {
-                    let Leaf { tensor, moved, .. } = &self.plan.leaves[leaf];
-                    let first = -(*moved as i64 * load.dtype.item_size() as i64);
-                    DeviceElements { piece: DeviceBytes::of_tensor(tensor), first }
+                source => {
+                    let elements = self.elements(source, load.dtype);
+                    operands.extend(elements.operands(load.dtype, load.offset as i64 + start, strides));
                 }
-                ElementSource::Buffer(buffer) => {
-                    let memory =
-                        self.buffers[buffer].as_ref().expect("a buffer is there until its last read");
-                    DeviceElements { piece: DeviceBytes::of_memory(memory), first: 0 }
-                }
-            };
-            operands.extend(place.operands(load.dtype, load.offset as i64 + start, strides));
+            }
         }
         operands.extend(numbers.iter().map(|&bits| DeviceOperand::Number(bits)));
         operands
+    }
+
+    /// Elements that a step reads.
+    fn elements(&self, source: ElementSource, dtype: DType) -> DeviceElements<'_> {
+        match source {
+            ElementSource::Leaf(leaf) => {
+                let Leaf { tensor, moved, .. } = &self.plan.leaves[leaf];
+                let first = -(*moved as i64 * dtype.item_size() as i64);
+                DeviceElements { piece: DeviceBytes::of_tensor(tensor), first }
+            }
+            ElementSource::Buffer(buffer) => {
+                let memory = self.buffers[buffer].as_ref().expect("a buffer is there until its last read");
+                DeviceElements { piece: DeviceBytes::of_memory(memory), first: 0 }
+            }
+        }
     }
 
     fn map(
@@ -318,6 +325,35 @@ impl<'a> Run<'a> {
             }
             Ok(())
         })
+    }
+}
+
+impl Run<'_> {
+    fn product(&self, queue: &mut Queue, work: &Work, out: DeviceElements<'_>) -> Result<(), Refusal> {
+        let Work::Matmul { dtype, a, b, batch, n, m, k } = work else {
+            unreachable!("the step is a matrix product")
+        };
+        let size = |size: usize| u32::try_from(size).map_err(|_| Unprintable::Elements);
+        let sizes = batch.iter().chain([n, m]).map(|&own| size(own)).collect::<Result<Vec<u32>, _>>()?;
+        if *k == 0 {
+            let strides = contiguous_strides(&[&**batch, &[*n, *m]].concat());
+            let zero = Arc::new(record::copy(stored_type(*dtype)));
+            let mut parts = out.operands(*dtype, 0, &strides);
+            return parts.try_for_each(|to| queue.map(&zero, &sizes, &[DeviceOperand::Number(0), to]));
+        }
+        let factor = |factor: &Factor, [apart, along]: [isize; 2]| {
+            let strides = [&factor.batch[..], &[apart, along]].concat();
+            let elements = self.elements(factor.source, *dtype);
+            elements.operands(*dtype, factor.offset as i64, &strides).collect::<Vec<_>>()
+        };
+        let factors = [factor(a, [a.rows, a.columns]), factor(b, [b.columns, b.rows])];
+        let (batch, lines) = sizes.split_at(batch.ndim());
+        queue.product(
+            *dtype,
+            (batch, [lines[0], lines[1]], size(*k)?),
+            factors,
+            (out.piece, out.first as u64),
+        )
     }
 }
 
