@@ -1,5 +1,6 @@
 //! Owns `cargo xtask test --aarch64`: the tests of code that has a NEON form, built for aarch64 and run by an
-//! emulator. It measures nothing, since emulated time is meaningless.
+//! emulator, and whether they compute the bits of this processor. It measures nothing, since emulated time is
+//! meaningless.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -16,11 +17,18 @@ const SYSROOT: &str = "/usr/aarch64-linux-gnu";
 const TESTS: [&str; 3] = [
     "test --no-fail-fast --package zerostride-code",
     "test --no-fail-fast --package zerostride-kernels",
-    "test --no-fail-fast --package zerostride --lib",
+    "test --no-fail-fast --package zerostride --lib --test fused --test reductions --test plan \
+     --test conformance --test gradients --test shapes",
 ];
 
 /// QEMU ends the children of a program that forks while its other threads run.
 const NOT_EMULATED: &str = "a_child_has_all_tensors_whatever_other_threads_of_its_parent_were_at";
+
+/// The ignored tests of the engine that print a digest for each of their cases.
+const DIGESTS: [&str; 2] = [
+    "every_layout::every_operation_of_every_dtype_in_every_layout",
+    "random::random_expressions_on_any_number_of_threads",
+];
 
 /// Runs the tests, or reports what the machine lacks.
 pub(crate) fn run() -> Outcome {
@@ -33,18 +41,55 @@ pub(crate) fn run() -> Outcome {
     }
     let mut failures = Vec::new();
     for test in TESTS {
-        let mut command = Command::new(env!("CARGO"));
-        command.args(test.split(' ')).args(["--target", TARGET]);
+        let mut command = cargo(test);
         // On an aarch64 machine they run natively.
         if cfg!(not(target_arch = "aarch64")) {
-            command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER);
-            command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", format!("{EMULATOR} -L {SYSROOT}"));
             println!("skipped, since QEMU cannot run it: {NOT_EMULATED}");
             command.args(["--", "--skip", NOT_EMULATED]);
         }
         failures.extend(run_command(&mut command).err());
     }
+    if cfg!(not(target_arch = "aarch64")) {
+        failures.extend(DIGESTS.iter().filter_map(|test| compare(test).err()));
+    }
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+/// Cargo with these arguments, for aarch64.
+fn cargo(arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(arguments.split(' ').filter(|word| !word.is_empty())).args(["--target", TARGET]);
+    if cfg!(not(target_arch = "aarch64")) {
+        command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER);
+        command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", format!("{EMULATOR} -L {SYSROOT}"));
+    }
+    command
+}
+
+/// Holds the digests that a test prints on aarch64 to those of this processor.
+fn compare(test: &str) -> Outcome {
+    const FUSED: &str = "test --package zerostride --test fused";
+    let mut own = Command::new(env!("CARGO"));
+    own.args(FUSED.split(' '));
+    let [own, other] = [own, cargo(FUSED)].map(|mut command| {
+        let command = command.args(["--", test, "--exact", "--ignored", "--nocapture"]);
+        let output = command.stderr(Stdio::inherit()).output().map_err(|error| error.to_string())?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let digests = text.lines().filter_map(|line| line.split_once("digest: "));
+        Ok::<_, String>(digests.map(|(_, digest)| digest.to_owned()).collect::<Vec<String>>())
+    });
+    let (own, other) = (own?, other?);
+    let differ: Vec<&str> = own
+        .iter()
+        .zip(&other)
+        .filter(|(own, other)| own != other)
+        .map(|(own, _)| own.split_once(": ").map_or(&**own, |(case, _)| case))
+        .collect();
+    if own.is_empty() || own.len() != other.len() {
+        return Err(format!("{test}: {} cases here, {} on aarch64", own.len(), other.len()));
+    }
+    println!("{test}: {} cases, {} of which differ on aarch64", own.len(), differ.len());
+    if differ.is_empty() { Ok(()) } else { Err(format!("{test} differs on aarch64: {}", differ.join(", "))) }
 }
 
 /// What cross compilation and emulation lack on this machine.

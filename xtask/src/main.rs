@@ -41,7 +41,8 @@ cargo xtask COMMAND
   test --free-threaded  those tests in a free-threaded Python (python3.14t or later), with the GIL off
   test --sdist      those tests on the package built from its source distribution, which takes minutes
   test --web        the tests of the page alone, in Chromium
-  test --aarch64    the tests of the kernels and the engine on aarch64, under an emulator elsewhere
+  test --aarch64    the tests of the kernels and the engine on aarch64, under an emulator elsewhere, and whether
+                    14,175 layouts and 1,225 formulas have the bits of this processor, which takes an hour
   sanitize [FILTER] the tests of the crates with unsafe code, under AddressSanitizer
   sanitize --python [ARGUMENT...] those of the Python package; arguments are pytest's
   golden [PART...]  rebuild the golden answers in spec/golden (installs PyTorch, 5 GB, into .venv)

@@ -17,7 +17,7 @@ mod process;
 
 pub use memory::Memory;
 pub use parse::Module;
-pub use process::{emulated, library};
+pub use process::{again, emulated, library};
 
 /// Bits of registers and memory that were never written.
 const POISON: u64 = 0xa5a5_a5a5_a5a5_a5a5;

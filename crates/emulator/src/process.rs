@@ -1,5 +1,5 @@
-//! Owns the running of tests with this library as the driver: a process takes its driver from the
-//! environment, and has one. It does not know what is tested.
+//! Owns the running of tests in a process of their own, and with this library as the driver: a process takes
+//! its driver from the environment, and has one. It does not know what is tested.
 
 use std::env;
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
@@ -20,6 +20,22 @@ pub fn library() -> PathBuf {
     path
 }
 
+/// The program that runs, once more: by the emulator that Cargo has started it with, if that is what it
+/// needs.
+///
+/// # Panics
+/// If the program is not to be found.
+pub fn again() -> Command {
+    let program = env::current_exe().expect("a test is a file");
+    let runner = env::var("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER");
+    let runner = runner.ok().filter(|_| cfg!(target_arch = "aarch64"));
+    let mut words = runner.iter().flat_map(|runner| runner.split(' '));
+    let Some(emulator) = words.next() else { return Command::new(program) };
+    let mut command = Command::new(emulator);
+    command.args(words).arg(program);
+    command
+}
+
 /// Runs the body of a test in a process of its own, whose environment has these variables and names this
 /// library as the driver.
 ///
@@ -31,7 +47,7 @@ pub fn emulated<Body: FnOnce()>(variables: &[(&str, &str)], body: Body) {
     }
     let name = std::any::type_name::<Body>();
     let name = name.split_once("::").map_or(name, |(_, test)| test).trim_end_matches("::{{closure}}");
-    let mut test = Command::new(env::current_exe().expect("a test is a file"));
+    let mut test = again();
     test.args(["--exact", name, "--nocapture"]).env("ZEROSTRIDE_CUDA", library()).env(INSIDE, "");
     let output = test.envs(variables.iter().copied()).output().expect("a test runs");
     let [said, told] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));

@@ -7,7 +7,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
@@ -16,6 +16,7 @@ use std::{env, fs, io};
 use zerostride::io::{Sink, Source, load, save};
 use zerostride::stream::Options;
 use zerostride::{Error, Expr, Result, Tensor, pool};
+use zerostride_emulator::again;
 
 /// Lets some allocations fail, counted from 0: those of at least so many bytes.
 struct Failing;
@@ -137,7 +138,7 @@ fn standardise_with_failing_allocations() {
 }
 
 fn start(folder: &Path, first: usize) -> Child {
-    let mut command = Command::new(env::current_exe().unwrap());
+    let mut command = again();
     command.args(["--exact", "standardise_with_failing_allocations", "--nocapture", "--test-threads=1"]);
     command.env("ZEROSTRIDE_FAIL_IN", folder).env("ZEROSTRIDE_FAIL_AT", first.to_string());
     // A backtrace reads all of the program's debug information, for every process.

@@ -2,15 +2,16 @@
 //! are ending. Each case of the environment runs in a process of its own.
 
 use std::cell::RefCell;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::thread;
 
 use zerostride::policy::{self, Action, Audit, Class, Policy};
 use zerostride::{Expr, Tensor, check_environment, interruptible, num_threads};
+use zerostride_emulator::again;
 
 /// Runs one of the tests below that are ignored otherwise, with one variable.
 fn with(variable: &str, value: &str, test: &str) -> Output {
-    Command::new(std::env::current_exe().unwrap())
+    again()
         .args([test, "--exact", "--ignored", "--nocapture"])
         .env_remove("ZEROSTRIDE_ISA")
         .env_remove("ZEROSTRIDE_PROCESSOR")

@@ -1,5 +1,5 @@
-//! Owns the recording of products of matrices: what is multiplied and summed in which order, as in `matmul`. It
-//! does not know where elements are.
+//! Owns the recording of products of matrices: what is multiplied and summed in which order, as in `matmul`.
+//! It does not know where elements are.
 
 use zerostride_code::{Binary, Builder, Code, Type, Value};
 use zerostride_ops::{Category, DType};

@@ -1,23 +1,9 @@
 //! Forces each row of the tuning table. The engine's tests run on each of them.
 
 use std::env;
-use std::process::Command;
 
+use zerostride_emulator::again;
 use zerostride_kernels::Tuning;
-
-/// This binary once more, which the system cannot start by itself where an emulator runs it.
-fn again() -> Command {
-    let binary = env::current_exe().unwrap();
-    match env::var("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER") {
-        Ok(emulator) if cfg!(target_arch = "aarch64") => {
-            let mut words = emulator.split(' ');
-            let mut command = Command::new(words.next().unwrap());
-            command.args(words).arg(binary);
-            command
-        }
-        _ => Command::new(binary),
-    }
-}
 
 #[test]
 fn every_row_can_be_forced() {

@@ -83,7 +83,7 @@ fn a_zero_is_found_wherever_it_is() {
                 place.fill_(0).unwrap();
                 let formulas = [
                     Expr::from(&x).floor_divide(&y) + 1,
-                    Expr::from(&x).div_trunc(&Expr::from(&y)).sum(..),
+                    Expr::from(&x).div_trunc(&y).sum(..),
                     (Expr::from(&x) + &x).fmod(&y).to_dtype(DType::C128) * 2,
                 ];
                 for formula in formulas {

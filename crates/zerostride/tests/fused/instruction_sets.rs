@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Arguments;
 use std::hash::{DefaultHasher, Hasher};
-use std::process::Command;
 
+use zerostride_emulator::again;
 use zerostride_kernels::{Isa, Tuning};
 
 const MARK: &str = "digest: ";
@@ -33,11 +33,8 @@ impl Digest {
 
 /// The digests that an ignored test prints with an environment variable set.
 fn digests(test: &str, (variable, value): (&str, &str)) -> Vec<String> {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args([test, "--exact", "--ignored", "--nocapture"])
-        .env(variable, value)
-        .output()
-        .unwrap();
+    let output =
+        again().args([test, "--exact", "--ignored", "--nocapture"]).env(variable, value).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{test} with {variable}={value}: {}\n{err}", output.status);
     // The first one may stand behind the name of the test.

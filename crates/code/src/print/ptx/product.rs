@@ -1,6 +1,6 @@
-//! Owns the kernel of matrix products: a block of threads has tiles of both factors in shared memory, of which
-//! each thread sums the products of a few rows and columns. It does not know what a product of two elements
-//! is, nor what a sum is.
+//! Owns the kernel of matrix products: a block of threads has tiles of both factors in shared memory, of
+//! which each thread sums the products of a few rows and columns. It does not know what a product of two
+//! elements is, nor what a sum is.
 //!
 //! Products are summed in chains of so many, one after the other, and chains are added in order.
 

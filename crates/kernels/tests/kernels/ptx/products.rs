@@ -1,5 +1,5 @@
-//! Products of matrices printed as PTX: the bits of those of this crate, in any layout and number of tiles and
-//! chains.
+//! Products of matrices printed as PTX: the bits of those of this crate, in any layout and number of tiles
+//! and chains.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_code::print::ptx::{Argument, ProductCodes, ProductLoop, product};

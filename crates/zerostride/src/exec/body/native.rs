@@ -75,7 +75,8 @@ impl ProgramCode {
         divisors.sort_unstable();
         divisors.dedup();
         let is_of_one = memory_types(program.dtypes[program.result]).len() == 1;
-        if !divisors.is_empty() && !(is_of_one && matches!(end, End::Stored(_))) {
+        let is_told = is_of_one && matches!(end, End::Stored(_));
+        if !is_told && !divisors.is_empty() {
             return None;
         }
         // Sums of complex numbers are those of twice as many floats.

@@ -309,8 +309,8 @@ impl Queue {
 }
 
 impl Queue {
-    /// Products of matrices of a dtype: a batch, the lines of each factor and the elements of a line, which are
-    /// some, with the parts of both factors. Results are contiguous from a byte of the target on.
+    /// Products of matrices of a dtype: a batch, the lines of each factor and the elements of a line, which
+    /// are some, with the parts of both factors. Results are contiguous from a byte of the target on.
     ///
     /// # Panics
     /// If an element is outside of its factor or the target, or the dtype has no product.
