@@ -56,7 +56,8 @@ pub(crate) fn test_free_threaded() -> Outcome {
 /// The virtual environment of the tests.
 const ENVIRONMENT: &str = "python-tests";
 
-const PYTEST: [&str; 4] = ["-m", "pytest", "--quiet", "crates/python"];
+/// One process for each processor: most tests have a thread of their own.
+const PYTEST: [&str; 8] = ["-m", "pytest", "--quiet", "crates/python", "-n", "auto", "--maxprocesses", "8"];
 
 /// Makes a virtual environment in a folder unless it is there, and returns its Python.
 pub(crate) fn environment(python: &str, folder: &Path) -> Result<PathBuf, String> {

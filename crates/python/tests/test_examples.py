@@ -6,7 +6,7 @@ import pytest
 import zerostride as zs
 
 FUNCTIONS = {name: value for name, value in vars(zs).items() if name in zs.__all__ and callable(value) and not isinstance(value, type)}
-METHODS = {name: value for name, value in vars(zs.Tensor).items() if not name.startswith("_")}
+METHODS = {name: value for name, value in sorted(vars(zs.Tensor).items()) if not name.startswith("_")}
 
 
 def run(name, documented):
