@@ -197,6 +197,9 @@ impl Program {
     #[cfg(feature = "cuda")]
     pub(crate) fn zero_divisor(&self) -> Option<Program> {
         let divisors: Vec<Register> = self.divisors().collect();
+        if divisors.is_empty() {
+            return None;
+        }
         let mut program = Program { kept: Kept::default(), on_device: Kept::default(), ..self.clone() };
         let mut is_zero = |divisor: Register| {
             let compute = program.dtypes[divisor];

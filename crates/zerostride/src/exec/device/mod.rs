@@ -326,9 +326,7 @@ impl<'a> Run<'a> {
             Ok(())
         })
     }
-}
 
-impl Run<'_> {
     fn product(&self, queue: &mut Queue, work: &Work, out: DeviceElements<'_>) -> Result<(), Refusal> {
         let Work::Matmul { dtype, a, b, batch, n, m, k } = work else {
             unreachable!("the step is a matrix product")

@@ -306,9 +306,7 @@ impl Queue {
         }
         Ok(())
     }
-}
 
-impl Queue {
     /// Products of matrices of a dtype: a batch, the lines of each factor and the elements of a line, which
     /// are some, with the parts of both factors. Results are contiguous from a byte of the target on.
     ///
