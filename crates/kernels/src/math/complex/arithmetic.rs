@@ -59,18 +59,45 @@ fn part_of_direction<W: Part>(x: W, infinite: W::Mask) -> W {
     W::select(x.is_nan(), zero.copysign(x), W::select(infinite, unit, x))
 }
 
+/// Numbers between `1 / NEAR` and this one have quotients without scaling: nothing on the way is subnormal.
+const NEAR: f64 = 1.2676506002282294e30;
+
+/// Whether a part is 0 or between `1 / NEAR` and `NEAR`.
+#[inline(always)]
+fn is_near<W: Part>(part: W) -> W::Mask {
+    let size = part.abs();
+    size.le(W::num(NEAR)) & (size.ge(W::num(1.0 / NEAR)) | size.eq(W::num(0.0)))
+}
+
+/// a · conj(b) and |b|² in double words, whose quotient is a / b.
+#[inline(always)]
+fn fraction<W: Part>(a: Complex<W>, b: Complex<W>) -> (Complex<Dw<W>>, Dw<W>) {
+    let re = two_prod(a.re, b.re) + two_prod(a.im, b.im);
+    let im = two_prod(a.im, b.re) + two_prod(-a.re, b.im);
+    (Complex { re, im }, two_prod(b.re, b.re) + two_prod(b.im, b.im))
+}
+
 #[inline(always)]
 pub(super) fn div<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
+    let (parts, square) = fraction(a, b);
+    let quotient = Complex::new(parts.re.div(square).hi, parts.im.div(square).hi);
+    let are_near = is_near(a.re) & is_near(a.im) & is_near(b.re) & is_near(b.im);
+    let zero = W::num(0.0);
+    let is_ordinary = are_near & !parts.re.hi.eq(zero) & !parts.im.hi.eq(zero);
+    rare!(!is_ordinary, quotient, div_of_any(a, b))
+}
+
+/// The quotient of any numbers: scaled, and by another formula at the ends.
+#[inline(always)]
+fn div_of_any<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
     let ordinary = is_finite(a) & is_finite(b) & !is_zero(a) & !is_zero(b);
     let ((near_a, m), (near_b, n)) = (normalised(a), normalised(b));
     let (a, b) = (select(ordinary, near_a, a), select(ordinary, near_b, b));
-    let square = two_prod(b.re, b.re) + two_prod(b.im, b.im);
     let n = clamp(m - n, -LARGEST_EXPONENT, LARGEST_EXPONENT);
-    let re = two_prod(a.re, b.re) + two_prod(a.im, b.im);
-    let im = two_prod(a.im, b.re) + two_prod(-a.re, b.im);
+    let (parts, square) = fraction(a, b);
     let ends = div_at_the_ends(a, b);
-    let quotient = Complex::new(quotient_of(re, square, n, ends.re), quotient_of(im, square, n, ends.im));
-    select(ordinary, quotient, ends)
+    let part = |part, end| quotient_of(part, square, n, end);
+    select(ordinary, Complex::new(part(parts.re, ends.re), part(parts.im, ends.im)), ends)
 }
 
 /// `x / square · 2^n`. Sums of products lose the sign of a zero, which is taken from `sign`.
@@ -134,4 +161,27 @@ pub(super) fn sqrt<W: Part>(z: Complex<W>) -> Complex<W> {
 #[inline(always)]
 pub(super) fn rsqrt<W: Part>(z: Complex<W>) -> Complex<W> {
     reciprocal(sqrt(z))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotients_of_near_numbers_are_those_of_scaled_ones() {
+        let mut state = 1u64;
+        let mut part = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let size = f64::from_bits((1023 - 101 + (state >> 33) % 203) << 52 | state >> 12);
+            let exact = f64::from((state >> 20) as i8) * 0.25;
+            let number = if state >> 63 == 0 { size } else { exact };
+            if state >> 62 & 1 == 0 { number } else { -number }
+        };
+        for _ in 0..200_000 {
+            let [a, b] = [(); 2].map(|()| Complex::new(part(), part()));
+            let (quotient, scaled) = (div(a, b), div_of_any(a, b));
+            let bits = |z: Complex<f64>| [z.re, z.im].map(|x| if x.is_nan() { 1 } else { x.to_bits() });
+            assert_eq!(bits(quotient), bits(scaled), "{a} / {b}: {quotient}, scaled {scaled}");
+        }
+    }
 }
