@@ -58,7 +58,7 @@ pub(crate) fn run() -> Outcome {
 /// Cargo with these arguments, for aarch64.
 fn cargo(arguments: &str) -> Command {
     let mut command = Command::new(env!("CARGO"));
-    command.args(arguments.split(' ').filter(|word| !word.is_empty())).args(["--target", TARGET]);
+    command.args(arguments.split(' ')).args(["--target", TARGET]);
     if cfg!(not(target_arch = "aarch64")) {
         command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER);
         command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", format!("{EMULATOR} -L {SYSROOT}"));
@@ -74,6 +74,9 @@ fn compare(test: &str) -> Outcome {
     let [own, other] = [own, cargo(FUSED)].map(|mut command| {
         let command = command.args(["--", test, "--exact", "--ignored", "--nocapture"]);
         let output = command.stderr(Stdio::inherit()).output().map_err(|error| error.to_string())?;
+        if !output.status.success() {
+            return Err(format!("{test}: {}", output.status));
+        }
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let digests = text.lines().filter_map(|line| line.split_once("digest: "));
         Ok::<_, String>(digests.map(|(_, digest)| digest.to_owned()).collect::<Vec<String>>())

@@ -42,7 +42,7 @@ cargo xtask COMMAND
   test --sdist      those tests on the package built from its source distribution, which takes minutes
   test --web        the tests of the page alone, in Chromium
   test --aarch64    the tests of the kernels and the engine on aarch64, under an emulator elsewhere, and whether
-                    14,175 layouts and 1,225 formulas have the bits of this processor, which takes an hour
+                    all layouts and random formulas have the bits of this processor, which takes an hour or two
   sanitize [FILTER] the tests of the crates with unsafe code, under AddressSanitizer
   sanitize --python [ARGUMENT...] those of the Python package; arguments are pytest's
   golden [PART...]  rebuild the golden answers in spec/golden (installs PyTorch, 5 GB, into .venv)

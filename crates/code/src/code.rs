@@ -242,6 +242,11 @@ impl Code {
         &self.results
     }
 
+    /// The types of its results.
+    pub fn result_types(&self) -> impl Iterator<Item = Type> + '_ {
+        self.results.iter().map(|&value| self.ty(value))
+    }
+
     /// The types of its inputs, whether it reads them or not.
     pub fn inputs(&self) -> &[Type] {
         &self.inputs

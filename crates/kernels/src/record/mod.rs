@@ -24,7 +24,7 @@ pub use moments::{
     MOMENTS, MOMENTS_PASS, record_merged_moments, record_moments, record_summed, record_variance,
     record_wide_moments,
 };
-pub use product::{PRODUCT_CHAIN, RecordedProduct, record_product};
+pub use product::{PRODUCT_CHAIN, record_product};
 pub use step::record_step;
 
 use crate::bodies::dispatch::{self, Body, VisitComplex, VisitFloat};

@@ -1,6 +1,7 @@
 //! Owns the recording of products of matrices: what is multiplied and summed in which order, as in `matmul`.
 //! It does not know where elements are.
 
+use zerostride_code::print::ptx::ProductCodes;
 use zerostride_code::{Binary, Builder, Code, Type, Value};
 use zerostride_ops::{Category, DType};
 
@@ -10,23 +11,8 @@ use crate::matmul::BLOCK_DEPTH;
 /// Products that are summed one after the other, before the next so many are.
 pub const PRODUCT_CHAIN: u32 = BLOCK_DEPTH as u32;
 
-/// A product of matrices as codes, of elements that are one value, or two if they are complex.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct RecordedProduct {
-    /// From an element of a factor to what is multiplied.
-    pub widen: Code,
-    /// From what is multiplied of a left and a right element, and then the sums of a chain, to the sums with
-    /// this product. They begin at zero.
-    pub extend: Code,
-    /// From totals, and then the sums of a chain, to the totals with it.
-    pub add: Code,
-    /// From totals to an element of the result.
-    pub ending: Code,
-    /// The bits of the totals of no chain.
-    pub empty: Vec<u64>,
-}
-
-/// The products of matrices of a dtype; `None` of bool, which has none.
+/// The products of matrices of a dtype, of elements that are one value, or two if they are complex; `None` of
+/// bool, which has none.
 ///
 /// ```
 /// use zerostride_kernels::record_product;
@@ -36,7 +22,7 @@ pub struct RecordedProduct {
 /// let [two, three, one] = [2f32, 3.0, 1.0].map(|x| u64::from(x.to_bits()));
 /// assert_eq!(product.extend.run(&[two, three, one]), [7f32.to_bits().into()]);
 /// ```
-pub fn record_product(dtype: DType) -> Option<RecordedProduct> {
+pub fn record_product(dtype: DType) -> Option<ProductCodes> {
     let (category, narrow) = (dtype.category(), stored_type(dtype));
     let wide = if dtype.is_half() { Type::F32 } else { narrow };
     let parts = if category == Category::Complex { 2 } else { 1 };
@@ -73,7 +59,7 @@ pub fn record_product(dtype: DType) -> Option<RecordedProduct> {
             },
         ),
     };
-    Some(RecordedProduct {
+    Some(ProductCodes {
         widen: converted(narrow, wide),
         extend: coded(wide, 2 * parts + parts * parts, extend),
         add: coded(wide, parts + parts * parts, add),

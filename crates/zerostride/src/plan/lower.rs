@@ -325,7 +325,7 @@ impl<'e> Lowerer<'e, '_> {
 
     /// Merges an element-wise step over the results of the reduction before it into that reduction, if
     /// nothing else reads these results: the step then runs before they are written. Any other step is
-    /// returned unchanged, and one that divides integers: a device looks for zeros in what is written.
+    /// returned unchanged. So is one that divides integers: a device looks for zero divisors in memory.
     fn finish(&mut self, mut work: Work) -> Work {
         let Lowered { buffers, steps, .. } = &mut self.lowered;
         let Work::Map { shape, program: finish, out, out_offset: 0 } = &mut work else { return work };

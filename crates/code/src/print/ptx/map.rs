@@ -47,8 +47,7 @@ impl MapLoop {
     /// # Errors
     /// If it has not the operands of the code, or too many elements.
     pub fn form(&self, code: &Code) -> Result<MapForm, Unprintable> {
-        let types: Vec<Type> =
-            code.inputs().iter().copied().chain(code.results().iter().map(|&value| code.ty(value))).collect();
+        let types: Vec<Type> = code.inputs().iter().copied().chain(code.result_types()).collect();
         let is_known = |(nth, operand): (usize, &Argument)| match operand {
             Argument::Number(_) => nth < code.inputs().len(),
             Argument::Elements { strides, .. } => strides.len() == self.sizes.len(),

@@ -9,7 +9,7 @@ use super::operands::{
     Argument, Divisor, RegisterOperand, Sizes, bytes, elements, load, push_divisor, push_operand, push_sizes,
     store,
 };
-use super::reduce::apart;
+use super::reduce::replace;
 use super::writer::{KernelWriter, Kind, Register, stored};
 use super::{Kernel, MAX_ELEMENTS, THREADS};
 use crate::code::{Code, Type};
@@ -22,34 +22,31 @@ const SIDE: u32 = 16;
 const UNROLLED: u32 = 4;
 
 /// What is multiplied, summed and stored. Elements of factors and results are of so many parts.
-#[derive(Clone, Copy, Debug)]
-pub struct ProductCodes<'a> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProductCodes {
     /// From an element of a factor to what is multiplied, parts of one type.
-    pub widen: &'a Code,
+    pub widen: Code,
     /// From what is multiplied of a left and of a right element, and then the sums of a chain, to the sums
     /// with this product. They begin at zero.
-    pub extend: &'a Code,
+    pub extend: Code,
     /// From totals, and then the sums of a chain, to the totals with it.
-    pub add: &'a Code,
+    pub add: Code,
     /// From totals to an element of the result, which has the type of the factors.
-    pub ending: &'a Code,
+    pub ending: Code,
     /// The bits of the totals of no chain.
-    pub empty: &'a [u64],
+    pub empty: Vec<u64>,
 }
 
-fn results(code: &Code) -> Vec<Type> {
-    code.results().iter().map(|&value| code.ty(value)).collect()
-}
-
-impl ProductCodes<'_> {
+impl ProductCodes {
     /// The types of what is multiplied, of the sums of a chain and of totals.
     fn types(&self) -> Result<[Vec<Type>; 3], Unprintable> {
-        let [wide, sums, totals] = [self.widen, self.extend, self.add].map(results);
+        let results = |code: &Code| code.result_types().collect::<Vec<_>>();
+        let [wide, sums, totals] = [&self.widen, &self.extend, &self.add].map(results);
         let is_sound = wide.iter().all(|&ty| ty == wide[0])
             && self.extend.inputs() == [&wide[..], &wide, &sums].concat()
             && self.add.inputs() == [&totals[..], &sums].concat()
             && self.ending.inputs() == totals
-            && results(self.ending) == self.widen.inputs()
+            && results(&self.ending) == self.widen.inputs()
             && self.empty.len() == totals.len();
         if is_sound { Ok([wide, sums, totals]) } else { Err(Unprintable::Operands) }
     }
@@ -118,12 +115,12 @@ impl ProductLoop {
         Ok(ProductForm { batch: self.batch.len(), are_along: [left, right], chain: self.chain })
     }
 
-    fn tiles(&self, codes: &ProductCodes<'_>) -> [u32; 2] {
+    fn tiles(&self, codes: &ProductCodes) -> [u32; 2] {
         self.lines.map(|lines| lines.div_ceil(codes.lines() * SIDE))
     }
 
     /// The arguments of its kernel.
-    pub fn arguments(&self, codes: &ProductCodes<'_>) -> Vec<u64> {
+    pub fn arguments(&self, codes: &ProductCodes) -> Vec<u64> {
         let mut arguments = Vec::new();
         let [left, right] = self.tiles(codes);
         push_divisor(&mut arguments, right);
@@ -136,7 +133,7 @@ impl ProductLoop {
     }
 
     /// How many blocks are launched; none if there are no results.
-    pub fn blocks(&self, codes: &ProductCodes<'_>) -> u32 {
+    pub fn blocks(&self, codes: &ProductCodes) -> u32 {
         elements(&self.batch) as u32 * self.tiles(codes).into_iter().product::<u32>()
     }
 }
@@ -309,12 +306,6 @@ impl Sums {
     }
 }
 
-/// Writes results that were made of registers to these.
-fn replace(writer: &mut KernelWriter, held: &[Register], results: Vec<Register>) {
-    let results = apart(writer, results, held);
-    held.iter().zip(results).for_each(|(&held, result)| writer.assign(held, result));
-}
-
 /// The kernel of products.
 ///
 /// ```
@@ -329,8 +320,7 @@ fn replace(writer: &mut KernelWriter, held: &[Register], results: Vec<Register>)
 /// let (widen, ending) = (code(|_, [x]| x), code(|_, [total]| total));
 /// let extend = code(|code, [a, b, sum]| code.mul_add(a, b, sum));
 /// let add = code(|code, [total, sum]| code.binary(Binary::Add, total, sum));
-/// let empty = [(-0f32).to_bits().into()];
-/// let codes = ProductCodes { widen: &widen, extend: &extend, add: &add, ending: &ending, empty: &empty };
+/// let codes = ProductCodes { widen, extend, add, ending, empty: vec![(-0f32).to_bits().into()] };
 /// // 100 rows of 30 elements by 50 columns.
 /// let factor = |address, strides: [i64; 2]| Argument::Elements { address, strides: strides.to_vec() };
 /// let factors = [factor(0x1000, [120, 4]), factor(0x5000, [4, 200])];
@@ -343,11 +333,11 @@ fn replace(writer: &mut KernelWriter, held: &[Register], results: Vec<Register>)
 /// # Errors
 /// If the codes do not fit to each other, or the kernel needs more arguments or shared memory than a GPU has
 /// for it.
-pub fn product(codes: &ProductCodes<'_>, form: &ProductForm) -> Result<Kernel, Unprintable> {
+pub fn product(codes: &ProductCodes, form: &ProductForm) -> Result<Kernel, Unprintable> {
     let [wide, sums, totals] = codes.types()?;
     let (lines, narrow) = (codes.lines(), codes.widen.inputs());
     let [widen, extend, add, ending] =
-        [codes.widen, codes.extend, codes.add, codes.ending].map(KernelBody::new);
+        [&codes.widen, &codes.extend, &codes.add, &codes.ending].map(KernelBody::new);
     let mut kernel = KernelWriter::default();
     let writer = &mut kernel;
     let block = writer.make(Kind::Word, "mov.u32", format_args!("%ctaid.x"));
@@ -375,7 +365,7 @@ pub fn product(codes: &ProductCodes<'_>, form: &ProductForm) -> Result<Kernel, U
     let across = writer.make(Kind::Word, "and.b32", format_args!("{thread}, {}", SIDE - 1));
     let down = writer.make(Kind::Word, "shr.u32", format_args!("{thread}, {}", SIDE.ilog2()));
     let own = [tiles[0].line(writer, down, shared), tiles[1].line(writer, across, shared)];
-    let held = Sums::new(writer, lines, &sums, &totals, codes.empty);
+    let held = Sums::new(writer, lines, &sums, &totals, &codes.empty);
 
     let last = writer.make(Kind::Word, "sub.u32", format_args!("{depth}, 1"));
     let start = writer.constant(Type::W32, 0);

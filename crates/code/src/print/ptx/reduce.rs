@@ -39,7 +39,7 @@ impl ReductionCodes<'_> {
     /// The types of the accumulators, which are the same for all codes.
     fn accumulators(&self) -> Result<Vec<Type>, Unprintable> {
         let count = self.empty.len();
-        let results = |code: &Code| code.results().iter().map(|&value| code.ty(value)).collect::<Vec<_>>();
+        let results = |code: &Code| code.result_types().collect::<Vec<_>>();
         let types = results(self.step);
         let is_before = |code: &Code| code.inputs() == self.step.inputs() && results(code) == types;
         let is_sound = types.len() == count
@@ -474,12 +474,17 @@ impl Shared {
 /// Accumulators with those to the right of them.
 fn merge_into(writer: &mut KernelWriter, merge: &KernelBody, held: &[Register], others: &[Register]) {
     let merged = merge.write(writer, &[held, others].concat());
-    let merged = apart(writer, merged, held);
-    held.iter().zip(merged).for_each(|(&held, merged)| writer.assign(held, merged));
+    replace(writer, held, merged);
+}
+
+/// Writes results that were made of registers to these.
+pub(super) fn replace(writer: &mut KernelWriter, held: &[Register], results: Vec<Register>) {
+    let results = apart(writer, results, held);
+    held.iter().zip(results).for_each(|(&held, result)| writer.assign(held, result));
 }
 
 /// Results that stay as they are while accumulators are written.
-pub(super) fn apart(writer: &mut KernelWriter, results: Vec<Register>, held: &[Register]) -> Vec<Register> {
+fn apart(writer: &mut KernelWriter, results: Vec<Register>, held: &[Register]) -> Vec<Register> {
     let apart = |result| if held.contains(&result) { writer.copy(result) } else { result };
     results.into_iter().map(apart).collect()
 }

@@ -59,8 +59,8 @@ fn part_of_direction<W: Part>(x: W, infinite: W::Mask) -> W {
     W::select(x.is_nan(), zero.copysign(x), W::select(infinite, unit, x))
 }
 
-/// Numbers between `1 / NEAR` and this one have quotients without scaling: nothing on the way is subnormal.
-const NEAR: f64 = 1.2676506002282294e30;
+/// Numbers between `1 / NEAR` and this one are divided without scaling: nothing on the way is subnormal.
+const NEAR: f64 = (1u128 << 100) as f64;
 
 /// Whether a part is 0 or between `1 / NEAR` and `NEAR`.
 #[inline(always)]

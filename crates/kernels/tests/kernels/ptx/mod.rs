@@ -35,7 +35,7 @@ fn are_same(ty: Type, found: u64, wanted: u64) -> bool {
 
 /// The type of each result as it is stored.
 fn stored_results(code: &Code) -> Vec<Type> {
-    code.results().iter().map(|&value| code.ty(value)).collect()
+    code.result_types().collect()
 }
 
 /// Holds a code's kernel to the interpreter, on rows of elements of its inputs. Its operands begin so many

@@ -2,10 +2,9 @@
 //! and chains.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use zerostride_code::print::ptx::{Argument, ProductCodes, ProductLoop, product};
+use zerostride_code::print::ptx::{Argument, ProductLoop, product};
 use zerostride_kernels::{
-    Matrix, PRODUCT_CHAIN, ProductScratch, ProductSizes, RecordedProduct, cast_kernel, matmul,
-    record_product, stored_type,
+    Matrix, PRODUCT_CHAIN, ProductScratch, ProductSizes, cast_kernel, matmul, record_product, stored_type,
 };
 use zerostride_ops::{Category, DType};
 
@@ -17,11 +16,6 @@ use super::launch::{Memory, launch};
 /// Rows, elements of a line and columns: less than a tile, more, and as many as a chain and more.
 const SIZES: [(usize, usize, usize); 5] = [(1, 1, 1), (3, 40, 70), (65, 16, 33), (17, 128, 5), (2, 300, 130)];
 
-fn codes(recorded: &RecordedProduct) -> ProductCodes<'_> {
-    let RecordedProduct { widen, extend, add, ending, empty } = recorded;
-    ProductCodes { widen, extend, add, ending, empty }
-}
-
 /// The strides of a factor of so many lines in elements: along lines or across them, in reverse.
 fn layouts(lines: usize, depth: usize) -> [(usize, [isize; 2]); 3] {
     let [lines, depth] = [lines as isize, depth as isize];
@@ -30,7 +24,7 @@ fn layouts(lines: usize, depth: usize) -> [(usize, [isize; 2]); 3] {
 
 /// The kernels of a dtype, of lines that lie along memory and across it.
 pub(super) fn kernels(dtype: DType) -> Vec<String> {
-    let recorded = record_product(dtype).expect("a product");
+    let codes = record_product(dtype).expect("a product");
     let own = dtype.item_size() as i64;
     let factor = |strides: [i64; 2]| Argument::Elements { address: 0, strides: strides.to_vec() };
     let of = |left, right| ProductLoop {
@@ -42,7 +36,7 @@ pub(super) fn kernels(dtype: DType) -> Vec<String> {
         chain: PRODUCT_CHAIN,
     };
     [of([9 * own, own], [9 * own, own]), of([own, 9 * own], [9 * own, own])]
-        .map(|loops| product(&codes(&recorded), &loops.form().unwrap()).unwrap().text)
+        .map(|loops| product(&codes, &loops.form().unwrap()).unwrap().text)
         .to_vec()
 }
 
@@ -66,8 +60,8 @@ fn elements(random: &mut Random, dtype: DType, count: usize) -> Vec<u8> {
 fn products_printed_as_ptx_have_the_bits_of_the_kernels() {
     let mut random = Random(23);
     for dtype in DType::ALL.into_iter().filter(|dtype| *dtype != DType::Bool) {
-        let recorded = record_product(dtype).expect("a product");
-        let (codes, ty, item) = (codes(&recorded), stored_type(dtype), dtype.item_size());
+        let codes = record_product(dtype).expect("a product");
+        let (ty, item) = (stored_type(dtype), dtype.item_size());
         let part = element_bytes(ty);
         for ((n, k, m), nth) in SIZES.into_iter().zip(0..) {
             let lines = [(n, layouts(n, k)[nth % 3]), (m, layouts(m, k)[nth / 2 % 3])];

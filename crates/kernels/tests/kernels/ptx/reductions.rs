@@ -136,7 +136,7 @@ fn next(code: &mut Builder, op: Reduction, held: Value, element: Value) -> Value
 /// Launches leaves and then levels until each result has one accumulator; returns the results of each part.
 fn reduce(codes: &Codes, mut loops: LeavesLoop, is_across: bool, memory: &mut Memory) -> Vec<Vec<u64>> {
     let results: u32 = loops.kept.iter().product();
-    let types = |code: &Code| code.results().iter().map(|&value| code.ty(value)).collect::<Vec<Type>>();
+    let types = |code: &Code| code.result_types().collect::<Vec<Type>>();
     let mut left = loops.leaves();
     let stored = |left: u32| types(if left == 1 { &codes.ending } else { &codes.step });
     let places = |memory: &mut Memory, left: u32| -> Vec<u64> {

@@ -106,8 +106,7 @@ fn multiplied() -> [Code; 3] {
 #[test]
 fn products_are_summed_tile_by_tile() {
     let [same, extend, add] = multiplied();
-    let codes =
-        ProductCodes { widen: &same, extend: &extend, add: &add, ending: &same, empty: &[0x8000_0000] };
+    let codes = ProductCodes { widen: same.clone(), extend, add, ending: same, empty: vec![0x8000_0000] };
     let loops = ProductLoop {
         batch: vec![3],
         lines: [100, 200],
@@ -124,9 +123,10 @@ fn products_are_summed_tile_by_tile() {
     assert_eq!(ProductLoop { depth: u32::MAX, ..loops.clone() }.form(), Err(Unprintable::Elements));
     assert_eq!(ProductLoop { lines: [1 << 20, 1 << 12], ..loops.clone() }.form(), Err(Unprintable::Elements));
     let form = loops.form().unwrap();
-    let apart = ProductCodes { empty: &[0, 0], ..codes };
+    let apart = ProductCodes { empty: vec![0, 0], ..codes.clone() };
     assert_eq!(product(&apart, &form), Err(Unprintable::Operands));
-    assert_eq!(product(&ProductCodes { extend: &add, ..codes }, &form), Err(Unprintable::Operands));
+    let other = ProductCodes { extend: codes.add.clone(), ..codes };
+    assert_eq!(product(&other, &form), Err(Unprintable::Operands));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::plan::{Program, Work};
 
 /// The reduction of everything that is true if some work divides integers by zero; `None` if it divides none
 /// by what may be zero.
-pub(super) fn has_zero_divisor(work: &Work) -> Result<Option<Work>> {
+pub(super) fn zero_divisor_search(work: &Work) -> Result<Option<Work>> {
     let sizes = match work {
         Work::Map { shape, .. } => shape.to_vec(),
         Work::Reduce { kept, reduced, .. } => [&**kept, &**reduced].concat(),

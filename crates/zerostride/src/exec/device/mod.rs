@@ -27,7 +27,7 @@ use crate::memory::{Access, Named};
 use crate::plan::{ElementSource, Factor, Leaf, Plan, PlanSteps, Program, Step, Work, last_reads};
 use crate::{Device, Error, Result, Tensor};
 
-use division::has_zero_divisor;
+use division::zero_divisor_search;
 use queue::{DeviceBytes, DeviceOperand, Queue, Refusal, tensor};
 pub(crate) use queue::{download, empty, upload};
 use record::{Missing, Parts, part_count};
@@ -192,10 +192,10 @@ impl<'a> Run<'a> {
 
     /// Waits for the device if the work divides integers by what may be zero.
     fn refuse_zero_divisors(&self, queue: &mut Queue, work: &Work) -> Result<(), Refusal> {
-        let Some(look) = has_zero_divisor(work)? else { return Ok(()) };
+        let Some(search) = zero_divisor_search(work)? else { return Ok(()) };
         let (mut found, result) = ([0], queue.allocate(1, &Shape::default())?);
         let piece = DeviceBytes::of_memory(&result);
-        self.reduce(queue, &look, DType::Bool, DeviceElements { piece, first: 0 })?;
+        self.reduce(queue, &search, DType::Bool, DeviceElements { piece, first: 0 })?;
         queue.download(piece, 0, &mut found)?;
         if found == [0] { Ok(()) } else { Err(Error::ZeroDivision.into()) }
     }

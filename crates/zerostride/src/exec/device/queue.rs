@@ -13,12 +13,12 @@ use std::sync::{Arc, MutexGuard};
 
 use zerostride_code::print::Unprintable;
 use zerostride_code::print::ptx::{
-    self, Argument, LeavesForm, LeavesLoop, LevelLoop, MapForm, MapLoop, ProductCodes, ProductForm,
-    ProductLoop, ReductionCodes, THREADS,
+    self, Argument, LeavesForm, LeavesLoop, LevelLoop, MapForm, MapLoop, ProductForm, ProductLoop,
+    ReductionCodes, THREADS,
 };
 use zerostride_code::{Code, Type};
 use zerostride_cuda::{Gpu, Kernel, Memory};
-use zerostride_kernels::{PRODUCT_CHAIN, RecordedProduct, record_product, stored_type};
+use zerostride_kernels::{PRODUCT_CHAIN, record_product, stored_type};
 use zerostride_ops::DType;
 use zerostride_shape::{Layout, Shape};
 
@@ -137,10 +137,6 @@ fn arguments(
     operands.iter().zip(types).map(|(operand, ty)| operand.argument(sizes, ty)).collect()
 }
 
-fn result_types(code: &Code) -> impl Iterator<Item = Type> {
-    code.results().iter().map(|&value| code.ty(value))
-}
-
 /// The reduction as it is printed: what it ends with is stored, or its accumulators are.
 fn printed(reduced: &Reduced, ends: bool) -> ReductionCodes<'_> {
     let ending = ends.then_some(&reduced.ending);
@@ -229,7 +225,7 @@ impl Queue {
         sizes: &[u32],
         operands: &[DeviceOperand<'_>],
     ) -> Result<(), Refusal> {
-        let types = code.inputs().iter().copied().chain(result_types(code));
+        let types = code.inputs().iter().copied().chain(code.result_types());
         let loops = MapLoop { sizes: sizes.to_vec(), operands: arguments(operands, sizes, types) };
         let form = loops.form(code)?;
         let (blocks, words) = (loops.blocks(&form), loops.arguments(&form));
@@ -266,14 +262,14 @@ impl Queue {
         };
         let mut left = loops.leaves();
         let form = loops.form(&printed(reduced, left == 1))?;
-        let held: Vec<u64> = result_types(&reduced.step).map(|ty| ty.bits().div_ceil(8).into()).collect();
+        let held: Vec<u64> = reduced.step.result_types().map(|ty| ty.bits().div_ceil(8).into()).collect();
         let accumulators = |queue: &Queue, left: u32| -> Result<Vec<Memory>> {
             let shape = Shape::new(&[count as usize, left as usize])?;
             held.iter().map(|own| queue.allocate(shape.numel() * *own as usize, &shape)).collect()
         };
         let last: Vec<u64> = targets
             .iter()
-            .zip(result_types(&reduced.ending))
+            .zip(reduced.ending.result_types())
             .map(|(&(piece, first), ty)| {
                 let bytes = u64::from(count) * u64::from(ty.bits().div_ceil(8));
                 assert!(
@@ -319,9 +315,7 @@ impl Queue {
         factors: [Vec<DeviceOperand<'_>>; 2],
         (target, first): (DeviceBytes<'_>, u64),
     ) -> Result<(), Refusal> {
-        let recorded = record_product(dtype).expect("inference refuses products of bools");
-        let RecordedProduct { widen, extend, add, ending, empty } = &recorded;
-        let codes = ProductCodes { widen, extend, add, ending, empty };
+        let codes = record_product(dtype).expect("inference refuses products of bools");
         let of_factor = |(parts, lines): (&Vec<DeviceOperand<'_>>, u32)| {
             let sizes = [batch, &[lines, depth]].concat();
             let types = std::iter::repeat(stored_type(dtype));
