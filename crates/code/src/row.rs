@@ -15,6 +15,9 @@ pub enum Read {
     /// They have a constant distance in bytes, which is an argument of the call. If it is known to be that of
     /// so many elements, also the bytes between them may be read.
     Stepped(Option<i8>),
+    /// Parts of contiguous elements, of 64 bits each. Such inputs come two by two: one has the first parts,
+    /// the next one the second ones, which follow them.
+    Part,
     /// Accumulators: what the code makes of one and an element replaces it. The elements along a row enter so
     /// many contiguous ones in turn, a power of two from 16 to 2048, which are the row's.
     Along(u32),
@@ -47,6 +50,9 @@ pub enum Write {
     Part,
 }
 
+/// Bytes of an element that has two parts.
+pub(crate) const ELEMENT_BYTES_OF_PARTS: u32 = 16;
+
 /// A code for the elements of rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Row {
@@ -75,9 +81,17 @@ impl Row {
         self.writes.contains(&Write::Part)
     }
 
-    /// Whether an operand, inputs and then results, is a result that has parts of elements.
+    /// Whether an input is the second parts of elements, and which one is the first ones; `None` if it is no
+    /// part.
+    pub(crate) fn part(&self, input: u32) -> Option<(u32, bool)> {
+        let (before, own) = self.reads.split_at(input as usize);
+        let is_second = before.iter().filter(|&&read| read == Read::Part).count() % 2 == 1;
+        (own[0] == Read::Part).then_some((input - u32::from(is_second), is_second))
+    }
+
+    /// Whether an operand, inputs and then results, has parts of elements.
     pub(crate) fn is_part(&self, operand: usize) -> bool {
-        operand >= self.reads.len() && self.writes_parts()
+        self.reads.get(operand).map_or(self.writes_parts(), |read| *read == Read::Part)
     }
 
     /// How accumulators are read, if the row has some.

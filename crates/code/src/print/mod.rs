@@ -8,9 +8,9 @@
 //! from row to row of all these, and then those between elements of the inputs that are [`Read::Stepped`], in
 //! their order. The function may change the addresses. It reads so many elements of each input in each row
 //! (one of a splat, and one of a number in all rows) and writes as many of each result, and touches no other
-//! memory of theirs. Results that are parts of elements begin 8 bytes from each other. A result may be the
+//! memory of theirs. Two operands that are the parts of elements begin 8 bytes from each other. A result may be the
 //! same elements as a contiguous input of as many bytes an element, and parts may be those of two inputs that
-//! are read 16 bytes apart; otherwise, no result shares memory with another operand. Accumulators are given
+//! are parts, too, or are read 16 bytes apart; otherwise, no result shares memory with another operand. Accumulators are given
 //! twice, as input and as result; all of those that a row goes along are read and written, however many
 //! elements it has.
 
@@ -71,7 +71,12 @@ fn has_operands(row: &Row) -> bool {
     let are_parts = row.writes == [Write::Part; 2]
         && code.results().iter().all(|&result| code.ty(result).bits() == 64)
         && row.accumulators().is_none();
-    let are_known = row.reads.len() == code.inputs().len()
+    let reads: Vec<(Read, Type)> = row.reads.iter().copied().zip(code.inputs().iter().copied()).collect();
+    let are_two_by_two = reads.chunk_by(|(a, _), (b, _)| a == b).all(|same| {
+        same[0].0 != Read::Part || same.len().is_multiple_of(2) && same.iter().all(|(_, ty)| ty.bits() == 64)
+    });
+    let are_known = are_two_by_two
+        && row.reads.len() == code.inputs().len()
         && row.writes.len() == code.results().len()
         && (are_parts || !row.writes_parts());
     let Some(position) = row.reads.iter().position(Read::is_accumulators).filter(|_| are_known) else {

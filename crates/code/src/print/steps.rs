@@ -50,14 +50,14 @@ pub(super) trait Make: Copy {
 pub(super) enum Act<M> {
     /// Bits that stand behind the code: one element, or a whole vector.
     Constant { offset: u32, element_bytes: u32 },
-    /// A vector of an input, whose elements have so many bytes in memory.
-    Load { input: u32, bytes: u32, make: M },
+    /// A vector of an input, whose elements have so many bytes in memory, from a byte on.
+    Load { input: u32, bytes: u32, offset: u32, make: M },
     /// One element of an input in a whole register.
     Splat { input: u32, bytes: u32 },
     /// An instruction.
     Make(M),
-    /// Writes a vector of a result, whose elements have so many bytes in memory.
-    Store { result: u32, bytes: u32, make: M },
+    /// Writes a vector of a result, whose elements have so many bytes in memory, from a byte on.
+    Store { result: u32, bytes: u32, offset: u32, make: M },
     /// Begins a rare way of the next so many steps, where the mask holds, or where it does not.
     Rare { count: u32, is_inverted: bool },
 }
@@ -132,6 +132,9 @@ impl<M> Steps<M> {
             Act::Store { result, bytes, .. } => Some((result as usize, bytes)),
             _ => None,
         };
-        self.steps.iter().filter_map(stored).collect()
+        let mut stored: Vec<(usize, u32)> = self.steps.iter().filter_map(stored).collect();
+        // Those of one result follow each other.
+        stored.dedup();
+        stored
     }
 }

@@ -214,10 +214,18 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], what: Results) {
     if let Some(last) = reads.last_mut().filter(|_| accumulates) {
         *last = random.one_of(&[Read::Along(16), Read::Along(64), Read::Across]);
     }
-    // The first inputs may be parts of elements, too, over which results may be written.
-    let reads_parts = are_parts && random.is_one_in(2);
-    if reads_parts {
-        reads[..2].fill(Read::Stepped(random.one_of(&[Some(2), None])));
+    // Inputs may be parts of elements, too; results that are may be written over the first of these.
+    let mut are_paired = vec![false; reads.len()];
+    let own = reads.len() - usize::from(accumulates);
+    for ((reads, are_paired), types) in reads[..own]
+        .chunks_exact_mut(2)
+        .zip(are_paired.chunks_exact_mut(2))
+        .zip(code.inputs().chunks_exact(2))
+    {
+        if types.iter().all(|&ty| element_bytes(ty) == 8) && random.is_one_in(2) {
+            reads.fill(random.one_of(&[Read::Part, Read::Stepped(Some(2)), Read::Stepped(None)]));
+            are_paired.fill(true);
+        }
     }
     let ways = match what {
         Results::Apart => [Write::Cached, Write::Cached, Write::NonTemporal],
@@ -247,7 +255,7 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], what: Results) {
                 }
                 Read::Splat => ([rows, 1], [random.one_of(&[0, 1, 3, -2]) * own, 0]),
                 Read::Number => ([1, 1], [0, 0]),
-                Read::Stepped(_) if reads_parts && nth < 2 => {
+                _ if are_paired[nth] => {
                     ([rows, count], [random.one_of(&[0, 2 * apart(count), -2 * apart(count)]), 2 * own])
                 }
                 Read::Stepped(near) => {
@@ -257,14 +265,15 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], what: Results) {
                 }
                 Read::Along(turn) => ([rows, turn as usize], [apart(turn as usize), own]),
                 Read::Across => ([1, count], [0, own]),
+                Read::Part => unreachable!("they are paired"),
             };
             let at_end = random.is_one_in(2);
-            let place = match (reads_parts, nth) {
+            let place = match (are_paired[nth], nth % 2) {
                 (true, 0) => {
-                    let both = Place::new(&memory[0], 16, [length, count], [line, step], at_end);
+                    let both = Place::new(&memory[nth], 16, [length, count], [line, step], at_end);
                     Place { own: 8, ..both }
                 }
-                (true, 1) => places[0].second(),
+                (true, _) => places[nth - 1].second(),
                 _ => Place::new(&memory[nth], own as usize, [length, count], [line, step], at_end),
             };
             for row in 0..length {
@@ -300,7 +309,7 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], what: Results) {
                 [line, element as isize],
                 random.is_one_in(2),
             );
-            let is_over = reads_parts && random.is_one_in(2);
+            let is_over = are_parts && are_paired[0] && random.is_one_in(2);
             places.push(match in_place {
                 _ if is_over && places[0].steps[0].unsigned_abs() >= count * element => places[0],
                 _ if are_parts => Place { own, ..place },

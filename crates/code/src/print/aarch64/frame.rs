@@ -407,9 +407,6 @@ impl Writer<'_> {
         let top = self.assembler.here();
         self.begin(body);
         self.body(body);
-        if self.row.writes_parts() {
-            self.copy_results(Some(body.copies * self.steps.lanes));
-        }
         self.go_on(elements, top);
         self.assembler.bind(done);
     }
@@ -484,13 +481,8 @@ impl Writer<'_> {
         self.limit_left(end);
         self.begin(body);
         self.body(body);
-        self.copy_results(None);
-    }
-
-    /// Copies so many elements of all results, or those that are left, from their buffers.
-    fn copy_results(&mut self, elements: Option<u32>) {
         for (result, bytes) in self.steps.stored() {
-            self.copy(self.row.reads.len() + result, bytes, elements, false);
+            self.copy(self.row.reads.len() + result, bytes, None, false);
         }
     }
 
@@ -531,7 +523,8 @@ impl Writer<'_> {
     /// Copies elements between an operand and its buffer: so many, or those that are left.
     fn copy(&mut self, operand: usize, bytes: u32, elements: Option<u32>, is_in: bool) {
         let [step, address, place] = COPYING;
-        let (end, size) = (ADDRESSES[0], bytes.trailing_zeros());
+        // Elements of two parts are twice as many words.
+        let (end, word_bytes) = (ADDRESSES[0], bytes.min(8));
         match self.place(operand) {
             Some(place) => self.assembler.put_with(words::MOV, address, 0, POINTERS[place]),
             None => self.argument(address, operand),
@@ -540,20 +533,23 @@ impl Writer<'_> {
             let before = self.row.reads[..operand].iter().filter(|read| read.is_stepped()).count();
             self.argument(step, 2 * self.buffers.len() + before);
         } else {
-            let apart = if self.row.is_part(operand) { 2 * bytes } else { bytes };
-            self.assembler.put(with(words::MOV_NUMBER, step, 0, 0) | apart << 5);
+            self.assembler.put(with(words::MOV_NUMBER, step, 0, 0) | bytes << 5);
         }
         let index = words::number(address.into());
         self.assembler.put(with(words::MADD, address, step, INDEX) | index);
+        if word_bytes < bytes {
+            self.assembler.put(with(words::MOV_NUMBER, step, 0, 0) | word_bytes << 5);
+        }
         self.assembler.add(place, STACK, self.buffers[operand].into());
         match elements {
             Some(elements) => self.assembler.add(end, place, (elements * bytes).into()),
             None => {
-                self.assembler.put(with(words::ADD_SHIFTED, end, place, LIMIT) | words::number(size));
+                let size = words::number(bytes.trailing_zeros());
+                self.assembler.put(with(words::ADD_SHIFTED, end, place, LIMIT) | size);
             }
         }
         let top = self.assembler.here();
-        let size = size as usize;
+        let size = word_bytes.trailing_zeros() as usize;
         if is_in {
             self.assembler.put_with(words::LOAD[size], SCRATCH, address, 0);
             self.assembler.put_with(words::STORE_NEXT[size], SCRATCH, place, 0);
@@ -645,10 +641,12 @@ impl Writer<'_> {
         let step = self.steps.steps[number as usize];
         let count = step.args().count();
         match step.act {
-            Act::Load { input, bytes, make } => self.elements(make, input as usize, bytes, copy, vector(to)),
-            Act::Store { result, bytes, make } => {
+            Act::Load { input, bytes, offset, make } => {
+                self.elements(make, (input as usize, bytes, offset), copy, vector(to))
+            }
+            Act::Store { result, bytes, offset, make } => {
                 let operand = self.row.reads.len() + result as usize;
-                self.elements(make, operand, bytes, copy, register(args[0]));
+                self.elements(make, (operand, bytes, offset), copy, register(args[0]));
             }
             Act::Splat { input, bytes } => {
                 let pointer = self.pointer(input as usize);
@@ -687,12 +685,11 @@ impl Writer<'_> {
         }
     }
 
-    /// Moves a vector of an operand.
-    fn elements(&mut self, make: Make, operand: usize, bytes: u32, copy: u32, own: u8) {
+    /// Moves a vector of an operand, whose elements have so many bytes, from a byte on.
+    fn elements(&mut self, make: Make, (operand, bytes, offset): (usize, u32, u32), copy: u32, own: u8) {
         let total = self.steps.lanes * bytes;
-        let is_buffered = self.row.reads.get(operand).is_some_and(Read::is_stepped)
-            || self.row.is_part(operand)
-            || self.extent == Extent::Part;
+        let is_buffered =
+            self.row.reads.get(operand).is_some_and(Read::is_stepped) || self.extent == Extent::Part;
         let base = match self.place(operand) {
             _ if is_buffered => STACK,
             Some(place) => ADDRESSES[place],
@@ -703,7 +700,7 @@ impl Writer<'_> {
             }
         };
         let buffer = if is_buffered { self.buffers[operand] } else { 0 };
-        let (base, place) = self.near(base, buffer + copy * total, total);
+        let (base, place) = self.near(base, buffer + copy * total + offset, total.min(VECTOR_BYTES));
         self.assembler.put(with(make.word, own, base, 0) | place);
     }
 

@@ -33,7 +33,7 @@ pub(super) fn steps(row: &Row) -> Option<Steps> {
     for (result, (id, &value)) in (0..).zip(results?.into_iter().zip(&code.results)) {
         let bytes = element_bytes(code.ty(value));
         let make = selection.moved(words::STR, bytes);
-        selection.list.push(Act::Store { result, bytes, make }, &[id]);
+        selection.list.push(Act::Store { result, bytes, offset: 0, make }, &[id]);
     }
     Some(selection.list.finish(selection.lanes))
 }
@@ -82,7 +82,9 @@ impl Selection<'_> {
         Some(match self.operation(value) {
             Operation::Input(input) => match row.reads[input as usize] {
                 Read::Splat | Read::Number => self.list.push(Act::Splat { input, bytes }, &[]),
-                _ => self.list.push(Act::Load { input, bytes, make: self.moved(words::LDR, bytes) }, &[]),
+                _ => self
+                    .list
+                    .push(Act::Load { input, bytes, offset: 0, make: self.moved(words::LDR, bytes) }, &[]),
             },
             Operation::Constant(bits) if ty == Type::Mask => self.list.constant(bits.wrapping_neg(), 1),
             Operation::Constant(bits) => self.list.constant(bits, bytes as usize),

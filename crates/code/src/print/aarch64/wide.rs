@@ -4,12 +4,14 @@
 //! A mask is a vector whose elements are all ones or zeros. What is in a register beyond the elements of a
 //! mask is zero. Words of 8 and 16 bits, and halves, are side by side in registers as they are in memory.
 
+use std::collections::HashMap;
+
 use super::steps::{Act, Listing, Make, Shape, Steps, VECTOR_BYTES};
 use super::words::{self, sized};
 use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
 use crate::print::readers::{Widths, mask_widths, read_elsewhere};
 use crate::print::steps::{Id, NONE, OPERANDS};
-use crate::row::{Read, Row};
+use crate::row::{ELEMENT_BYTES_OF_PARTS, Read, Row};
 
 /// The steps of a lowered code.
 pub(super) fn steps(code: &Code, row: &Row) -> Steps {
@@ -25,6 +27,7 @@ pub(super) fn steps(code: &Code, row: &Row) -> Steps {
         widths: mask_widths(code, false),
         needs_negated: read_elsewhere(code, false),
         shared: Vec::new(),
+        elements: HashMap::new(),
     };
     selection.all();
     selection.list.finish(selection.lanes)
@@ -54,6 +57,8 @@ struct Selection<'a> {
     needs_negated: Vec<bool>,
     /// Instructions that may be wanted again, and where each open rare way begins among them.
     shared: Vec<(Make, [Id; OPERANDS], Id)>,
+    /// Vectors that have both parts of elements, by the input of the first parts.
+    elements: HashMap<u32, [Id; 2]>,
 }
 
 impl Selection<'_> {
@@ -73,10 +78,13 @@ impl Selection<'_> {
         }
         self.close(&mut open, self.code.instructions.len());
         let code = self.code;
+        if self.row.writes_parts() {
+            return self.store_elements();
+        }
         for (result, &value) in (0..).zip(&code.results) {
             let bytes = code.ty(value).bits() / 8;
             let make = self.moved(words::STR, bytes);
-            self.list.push(Act::Store { result, bytes, make }, &[self.of(value)]);
+            self.list.push(Act::Store { result, bytes, offset: 0, make }, &[self.of(value)]);
         }
     }
 
@@ -180,8 +188,33 @@ impl Selection<'_> {
         if matches!(self.row.reads[input as usize], Read::Splat | Read::Number) {
             return self.list.push(Act::Splat { input, bytes }, &[]);
         }
+        if let Some((first, is_second)) = self.row.part(input) {
+            return self.part_of_elements(first, is_second);
+        }
         let make = self.moved(words::LDR, bytes);
-        self.list.push(Act::Load { input, bytes, make }, &[])
+        self.list.push(Act::Load { input, bytes, offset: 0, make }, &[])
+    }
+
+    /// The first or the second parts of contiguous elements of which an input has the first ones.
+    fn part_of_elements(&mut self, first: u32, is_second: bool) -> Id {
+        let make = self.moved(words::LDR, 8);
+        let list = &mut self.list;
+        let both = *self.elements.entry(first).or_insert_with(|| {
+            [0, VECTOR_BYTES].map(|offset| {
+                list.push(Act::Load { input: first, bytes: ELEMENT_BYTES_OF_PARTS, offset, make }, &[])
+            })
+        });
+        list.raw(if is_second { words::UZP2 } else { words::UZP1 }, &both)
+    }
+
+    /// Writes the elements whose parts the results are.
+    fn store_elements(&mut self) {
+        let make = self.moved(words::STR, 8);
+        let parts = [0, 1].map(|part| self.of(self.code.results[part]));
+        let halves = [words::ZIP1, words::ZIP2].map(|word| self.list.raw(word, &parts));
+        for (half, offset) in halves.into_iter().zip([0, VECTOR_BYTES]) {
+            self.list.push(Act::Store { result: 0, bytes: ELEMENT_BYTES_OF_PARTS, offset, make }, &[half]);
+        }
     }
 
     /// The step of a value but for its sign, and whether that is flipped.

@@ -106,6 +106,10 @@ vectors! {
     BIT = 0x6ea0_1c00, Sizes::Bytes, "bit {d}.{t}, {n}.{t}, {m}.{t}";
     BIF = 0x6ee0_1c00, Sizes::Bytes, "bif {d}.{t}, {n}.{t}, {m}.{t}";
     TRN1 = 0x4e80_2800, Sizes::Narrow, "trn1 {d}.{t}, {n}.{t}, {m}.{t}";
+    UZP1 = 0x4ec0_1800, Sizes::Own, "uzp1 {d}.2d, {n}.2d, {m}.2d";
+    UZP2 = 0x4ec0_5800, Sizes::Own, "uzp2 {d}.2d, {n}.2d, {m}.2d";
+    ZIP1 = 0x4ec0_3800, Sizes::Own, "zip1 {d}.2d, {n}.2d, {m}.2d";
+    ZIP2 = 0x4ec0_7800, Sizes::Own, "zip2 {d}.2d, {n}.2d, {m}.2d";
     UMAXP = 0x6ea0_a400, Sizes::Narrow, "umaxp {d}.{t}, {n}.{t}, {m}.{t}";
     UMLAL = 0x2ea0_8000, Sizes::Own, "umlal {d}.2d, {n}.2s, {m}.2s";
     FNEG = 0x6ea0_f800, Sizes::Both, "fneg {d}.{t}, {n}.{t}";

@@ -13,7 +13,7 @@ use crate::print::bodies::{Bodies, Body, Extent, Machine};
 use crate::print::order::Order;
 use crate::print::registers::{Place, Placed};
 use crate::print::steps::{Id, NONE, OPERANDS};
-use crate::row::{Read, Row, Write};
+use crate::row::{ELEMENT_BYTES_OF_PARTS, Read, Row, Write};
 
 /// The addresses of operands; those of more stay in memory.
 const POINTERS: [Register; 4] = [Register::R8, Register::R9, Register::R10, Register::R14];
@@ -30,6 +30,8 @@ const LIMIT: Register = Register::RCX;
 const SCRATCH: Register = Register::R11;
 /// What copies of elements need beyond: a distance, an index, and an element.
 const COPYING: [Register; 3] = [Register::RBX, Register::R12, Register::R13];
+/// Twice the index, where elements are too long for an index of them.
+const DOUBLE_INDEX: Register = COPYING[1];
 /// The addresses of what is fetched from tables.
 const FETCHING: [Register; 2] = [SCRATCH, COPYING[0]];
 /// Accumulators, or where they would be if the first of them were for the first element: the last of the
@@ -350,7 +352,7 @@ impl Writer<'_> {
     /// vector.
     fn align_results(&mut self, part: Label) {
         let Some((result, bytes, register_bytes)) = self.steps.steps.iter().find_map(|step| match step.act {
-            Act::Store { result, bytes, make } if self.is_non_temporal(result, bytes) => {
+            Act::Store { result, bytes, make, .. } if self.is_non_temporal(result, bytes) => {
                 Some((result, bytes, make.sizes.0))
             }
             _ => None,
@@ -394,9 +396,6 @@ impl Writer<'_> {
         self.prefetch(body.copies);
         self.copy_inputs(Some(elements));
         self.body(body);
-        if self.row.writes_parts() {
-            self.join_parts(body.copies);
-        }
         self.assembler.put_number(Encoding::Add_rm64_imm32, INDEX, elements);
         self.assembler.put(Encoding::Cmp_r64_rm64, &[register(INDEX), register(LIMIT)]);
         self.assembler.jump(Encoding::Jle_rel32_64, top);
@@ -460,9 +459,9 @@ impl Writer<'_> {
     fn move_accumulators(&mut self, body: &Body, (first, bytes): (u8, u32), is_load: bool) {
         (self.copies, self.extent) = (body.copies, body.extent);
         let (vector, operand) = (self.steps.lanes * bytes, self.row.reads.len() - 1);
-        let (mask, is_zeroing) = self.tail_mask();
+        let (mask, is_zeroing) = self.tail_mask(bytes);
         for copy in 0..body.copies {
-            let memory = self.elements(operand, bytes, copy);
+            let memory = self.elements(operand, bytes, 0, copy);
             let own = register(sized(first + copy as u8, vector));
             let (load, store) = match (self.set, vector) {
                 (Set::Avx2, 16) => (Encoding::VEX_Vmovups_xmm_xmmm128, Encoding::VEX_Vmovups_xmmm128_xmm),
@@ -536,10 +535,17 @@ impl Writer<'_> {
                 self.copy(operand, bytes, elements, true);
             }
         }
+        if (0..self.operands()).any(|operand| self.row.is_part(operand)) {
+            let double = Operand::Memory { base: INDEX, index: INDEX, scale: 1, offset: 0 };
+            self.assembler.put(Encoding::Lea_r64_m, &[register(DOUBLE_INDEX), double]);
+        }
     }
 
     /// Copies elements between an operand and its buffer: so many, or those that are left.
     fn copy(&mut self, operand: usize, bytes: u32, elements: Option<i32>, is_in: bool) {
+        if bytes == ELEMENT_BYTES_OF_PARTS {
+            return self.copy_parts(operand, is_in);
+        }
         let [step, index, element] = COPYING;
         let buffer =
             Operand::Memory { base: Register::RSP, index, scale: bytes, offset: self.buffers[operand] };
@@ -551,8 +557,7 @@ impl Writer<'_> {
             let argument = self.argument(2 * self.operands() + before);
             self.assembler.put(Encoding::Mov_r64_rm64, &[register(step), argument]);
         } else {
-            let apart = if self.row.is_part(operand) { 2 * bytes } else { bytes };
-            self.assembler.put_number(Encoding::Mov_rm64_imm32, step, apart as i32);
+            self.assembler.put_number(Encoding::Mov_rm64_imm32, step, bytes as i32);
         }
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(index), register(step)]);
         self.assembler.put(Encoding::Imul_r64_rm64, &[register(index), register(INDEX)]);
@@ -588,6 +593,30 @@ impl Writer<'_> {
         }
         self.assembler.jump(Encoding::Jb_rel32_64, top);
         self.assembler.bind(done);
+    }
+
+    /// Copies the elements of parts that are left, both of each, between an operand and its buffer. Around a
+    /// body, the first register has no value.
+    fn copy_parts(&mut self, operand: usize, is_in: bool) {
+        let [end, index, _] = COPYING;
+        let first = self.own_pointer(operand).map_or(self.argument(operand), register);
+        self.assembler.put(Encoding::Mov_r64_rm64, &[register(SCRATCH), register(INDEX)]);
+        self.assembler.put(Encoding::Shl_rm64_imm8, &[register(SCRATCH), Operand::Immediate(4)]);
+        self.assembler.put(Encoding::Add_r64_rm64, &[register(SCRATCH), first]);
+        let double = Operand::Memory { base: LIMIT, index: LIMIT, scale: 1, offset: 0 };
+        self.assembler.put(Encoding::Lea_r64_m, &[register(end), double]);
+        self.assembler.put(Encoding::Xor_r32_rm32, &[register(Register::R12D), register(Register::R12D)]);
+        let top = self.assembler.label();
+        self.assembler.bind(top);
+        let memory = Operand::Memory { base: SCRATCH, index, scale: 8, offset: 0 };
+        let buffer = Operand::Memory { base: Register::RSP, index, scale: 8, offset: self.buffers[operand] };
+        let (from, to) = if is_in { (memory, buffer) } else { (buffer, memory) };
+        let element = register(sized(0, ELEMENT_BYTES_OF_PARTS));
+        self.assembler.put(Encoding::VEX_Vmovups_xmm_xmmm128, &[element, from]);
+        self.assembler.put(Encoding::VEX_Vmovups_xmmm128_xmm, &[to, element]);
+        self.assembler.put_number(Encoding::Add_rm64_imm32, index, 2);
+        self.assembler.put(Encoding::Cmp_r64_rm64, &[register(index), register(end)]);
+        self.assembler.jump(Encoding::Jb_rel32_64, top);
     }
 
     /// Copies words of 8 bytes while as many contiguous elements are left.
@@ -658,46 +687,6 @@ impl Writer<'_> {
                 self.assembler.put(Encoding::VEX_Vpermps_ymm_ymm_ymmm256, &[own, order, own]);
             }
             self.assembler.put(store, &[at(Register::RSP, buffer + copy * vector), own]);
-        }
-    }
-
-    /// Writes elements whose parts are in the buffers of the two results, vector by vector. Behind a body,
-    /// the first registers have no values.
-    fn join_parts(&mut self, copies: u32) {
-        let (lanes, result) = (self.steps.lanes, self.row.reads.len());
-        let vector = self.set.vector_bytes();
-        let first = self.own_pointer(result).map_or(self.argument(result), register);
-        self.assembler.put(Encoding::Mov_r64_rm64, &[register(SCRATCH), register(INDEX)]);
-        self.assembler.put(Encoding::Shl_rm64_imm8, &[register(SCRATCH), Operand::Immediate(4)]);
-        self.assembler.put(Encoding::Add_r64_rm64, &[register(SCRATCH), first]);
-        let [a, b, to] = [0, 1, 2].map(|number| self.vector(number));
-        let of = |part: usize, copy: u32| at(Register::RSP, self.buffers[result + part] + copy * vector);
-        let parts: Vec<[Operand; 2]> = (0..copies).map(|copy| [of(0, copy), of(1, copy)]).collect();
-        for (copy, [one, other]) in (0..).zip(parts) {
-            for half in [0, 1] {
-                if self.set == Set::Avx512 {
-                    let load = Encoding::EVEX_Vmovupd_zmm_k1z_zmmm512;
-                    let from: Vec<u32> =
-                        (0..lanes).map(|at| (half * lanes + at) / 2 + at % 2 * lanes).collect();
-                    let places = self.places(&from, 8);
-                    self.assembler.put(load, &[b, places]);
-                    self.assembler.put(load, &[to, one]);
-                    self.assembler.put(near::permute(false, 8, vector), &[to, b, other]);
-                    let memory = at(SCRATCH, (2 * copy + half) * vector);
-                    self.assembler.put(Encoding::EVEX_Vmovupd_zmmm512_k1z_zmm, &[memory, to]);
-                    continue;
-                }
-                if half == 0 {
-                    self.assembler.put(Encoding::VEX_Vmovups_ymm_ymmm256, &[b, one]);
-                    self.assembler.put(Encoding::VEX_Vunpcklpd_ymm_ymm_ymmm256, &[a, b, other]);
-                    self.assembler.put(Encoding::VEX_Vunpckhpd_ymm_ymm_ymmm256, &[b, b, other]);
-                }
-                // Which quarters of both have the elements of the first or of the second half.
-                let quarters = Operand::Immediate(if half == 0 { 0x20 } else { 0x31 });
-                self.assembler.put(Encoding::VEX_Vperm2f128_ymm_ymm_ymmm256_imm8, &[to, a, b, quarters]);
-                let memory = at(SCRATCH, (2 * copy + half) * vector);
-                self.assembler.put(Encoding::VEX_Vmovups_ymmm256_ymm, &[memory, to]);
-            }
         }
     }
 
@@ -852,7 +841,9 @@ impl Writer<'_> {
                 Operand::Pool { offset, is_broadcast: element_bytes != 0 }
             }
             (_, Some(&slot)) if slot != NONE => at(Register::RSP, slot * self.set.vector_bytes()),
-            (Act::Load { input, bytes, .. }, _) => self.elements(input as usize, bytes, id % self.copies),
+            (Act::Load { input, bytes, offset, .. }, _) => {
+                self.elements(input as usize, bytes, offset, id % self.copies)
+            }
             _ => {
                 let slot = self.order.slots[step].expect("a value that stays on the stack");
                 at(Register::RSP, slot * self.set.vector_bytes())
@@ -908,16 +899,17 @@ impl Writer<'_> {
     fn step(&mut self, number: u32, copy: u32, args: [Place; OPERANDS], to: u8) {
         let step = self.steps.steps[number as usize];
         match step.act {
-            Act::Load { input, bytes, make } => {
-                let memory = self.elements(input as usize, bytes, copy);
-                let (mask, is_zeroing) = self.tail_mask();
+            Act::Load { input, bytes, offset, make } => {
+                let memory = self.elements(input as usize, bytes, offset, copy);
+                let (mask, is_zeroing) = self.tail_mask(bytes);
                 let operands = [register(sized(to, make.sizes.0)), memory];
                 self.assembler.put_masked(make.encoding, &operands, mask, is_zeroing);
             }
             Act::Splat { input, bytes } => self.splat(input as usize, bytes, to),
-            Act::Store { result, bytes, make } => {
+            Act::Store { result, bytes, offset, make } => {
                 let from = self.operand(args[0], false, make.sizes.0);
-                self.store(result, make.encoding, bytes, copy, from);
+                let memory = self.elements(self.row.reads.len() + result as usize, bytes, offset, copy);
+                self.store(result, make.encoding, bytes, memory, from);
             }
             Act::Make(Make { encoding, shape, immediate, sizes }) => {
                 let target = if step.is_mask { register(mask(to)) } else { register(sized(to, sizes.0)) };
@@ -987,22 +979,27 @@ impl Writer<'_> {
         self.assembler.put(Encoding::VEX_Vinsertf128_ymm_ymm_xmmm128_imm8, &operands);
     }
 
-    fn tail_mask(&self) -> (Register, bool) {
-        if self.set == Set::Avx512 && self.extent == Extent::Part {
+    /// What selects the elements that are left: nothing where they have a buffer.
+    fn tail_mask(&self, bytes: u32) -> (Register, bool) {
+        if self.set == Set::Avx512 && self.extent == Extent::Part && bytes < ELEMENT_BYTES_OF_PARTS {
             (LEFT, true)
         } else {
             (Register::None, false)
         }
     }
 
-    /// A vector of an operand.
-    fn elements(&mut self, operand: usize, bytes: u32, copy: u32) -> Operand {
-        let offset = copy * self.steps.lanes * bytes;
+    /// A vector of an operand, from a byte on.
+    fn elements(&mut self, operand: usize, bytes: u32, offset: u32, copy: u32) -> Operand {
+        let offset = offset + copy * self.steps.lanes * bytes;
+        let is_part = self.row.is_part(operand);
         let is_buffered = self.row.reads.get(operand).is_some_and(Read::is_stepped)
-            || self.row.is_part(operand)
-            || self.set == Set::Avx2 && self.extent == Extent::Part;
+            || (is_part || self.set == Set::Avx2) && self.extent == Extent::Part;
         if is_buffered {
             return at(Register::RSP, self.buffers[operand] + offset);
+        }
+        if is_part {
+            let base = self.pointer(operand);
+            return Operand::Memory { base, index: DOUBLE_INDEX, scale: bytes / 2, offset };
         }
         Operand::Memory { base: self.pointer(operand), index: INDEX, scale: bytes, offset }
     }
@@ -1049,11 +1046,10 @@ impl Writer<'_> {
         }
     }
 
-    fn store(&mut self, result: u32, encoding: Encoding, bytes: u32, copy: u32, from: Operand) {
-        let memory = self.elements(self.row.reads.len() + result as usize, bytes, copy);
+    fn store(&mut self, result: u32, encoding: Encoding, bytes: u32, memory: Operand, from: Operand) {
         let total = bytes * self.steps.lanes;
         if self.extent != Extent::Whole || !self.is_non_temporal(result, bytes) {
-            let (mask, _) = self.tail_mask();
+            let (mask, _) = self.tail_mask(bytes);
             return self.assembler.put_masked(encoding, &[memory, from], mask, false);
         }
         // A non-temporal store wants an aligned address.

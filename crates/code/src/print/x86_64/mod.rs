@@ -6,6 +6,7 @@ mod encodings;
 mod frame;
 mod narrow;
 mod near;
+mod parts;
 mod readers;
 mod set;
 mod steps;

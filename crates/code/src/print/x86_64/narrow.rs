@@ -43,7 +43,7 @@ pub(super) fn steps(row: &Row, set: Set) -> Option<Steps> {
         let moves = pair!(VEX_Vmovdqu_xmmm128_xmm, EVEX_Vmovdqu8_xmmm128_k1z_xmm);
         let words = pair!(VEX_Vmovdqu_xmmm128_xmm, EVEX_Vmovdqu16_xmmm128_k1z_xmm);
         let encoding = if bytes == 1 { moves } else { words }.encoding(set, total);
-        let store = Act::Store { result, bytes, make: moved(encoding, total) };
+        let store = Act::Store { result, bytes, offset: 0, make: moved(encoding, total) };
         selection.list.push(store, [id, NONE, NONE, NONE], false);
     }
     Some(selection.list.finish(selection.lanes))
@@ -117,7 +117,11 @@ impl Selection<'_> {
         let words = pair!(VEX_Vmovdqu_xmm_xmmm128, EVEX_Vmovdqu16_xmm_k1z_xmmm128);
         let size = self.lanes * bytes;
         let encoding = if bytes == 1 { moves } else { words }.encoding(self.set, size);
-        self.list.push(Act::Load { input, bytes, make: moved(encoding, size) }, [NONE; OPERANDS], false)
+        self.list.push(
+            Act::Load { input, bytes, offset: 0, make: moved(encoding, size) },
+            [NONE; OPERANDS],
+            false,
+        )
     }
 
     fn binary(&mut self, binary: Binary, args: [Id; 2], bytes: u32) -> Option<Id> {

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use iced_x86::Code as Encoding;
 
 use super::encodings::{Pair, Signs, at_length, binary_pair, by_width, pair, predicate};
+use super::parts::{self, Parts};
 use super::readers::{inverted, masked, paired_lookups};
 use super::set::Set;
 use super::steps::{Act, Listing, Make, Shape, Steps, moved};
@@ -36,6 +37,7 @@ pub(super) fn steps(code: &Code, row: &Row, set: Set) -> Steps {
         is_inverted: vec![false; code.instructions.len()],
         paired: Vec::new(),
         shared: Vec::new(),
+        elements: Parts::default(),
     };
     if set == Set::Avx2 {
         selection.widths = mask_widths(code, is_split);
@@ -116,6 +118,8 @@ struct Selection<'a> {
     paired: Vec<Option<Value>>,
     /// Instructions that may be wanted again, and where each open rare way begins among them.
     shared: Vec<(Encoding, Option<u8>, [Id; OPERANDS], Id)>,
+    /// Inputs that are parts of elements.
+    elements: Parts,
 }
 
 impl Selection<'_> {
@@ -136,8 +140,12 @@ impl Selection<'_> {
         self.close(&mut open, self.code.instructions.len());
         // What is read has been read before anything is written over it.
         let code = self.code;
-        let stores: Vec<(Act, Id)> =
-            (0..).zip(&code.results).map(|(index, &value)| self.store(index, value)).collect();
+        let stores: Vec<(Act, Id)> = if self.row.writes_parts() {
+            let parts = [0, 1].map(|part| self.of(code.results[part]));
+            parts::write(&mut self.list, self.set, parts).into()
+        } else {
+            (0..).zip(&code.results).map(|(index, &value)| self.store(index, value)).collect()
+        };
         for (store, id) in stores {
             self.list.push(store, [id, NONE, NONE, NONE], false);
         }
@@ -278,6 +286,9 @@ impl Selection<'_> {
         if matches!(self.row.reads[input as usize], Read::Splat | Read::Number) {
             return self.list.push(Act::Splat { input, bytes }, [NONE; OPERANDS], false);
         }
+        if let Some((first, is_second)) = self.row.part(input) {
+            return self.elements.read(&mut self.list, self.set, first, is_second);
+        }
         let pair = match bytes {
             1 => pair!(VEX_Vpmovzxbd_xmm_xmmm32, EVEX_Vpmovzxbd_xmm_k1z_xmmm32),
             2 => pair!(VEX_Vpmovzxwd_xmm_xmmm64, EVEX_Vpmovzxwd_xmm_k1z_xmmm64),
@@ -287,7 +298,7 @@ impl Selection<'_> {
         let register_bytes = self.bytes(ty);
         let encoding = self.encoding(pair, register_bytes);
         let make = moved(encoding, register_bytes);
-        self.list.push(Act::Load { input, bytes, make }, [NONE; OPERANDS], false)
+        self.list.push(Act::Load { input, bytes, offset: 0, make }, [NONE; OPERANDS], false)
     }
 
     /// The step of a value but for its sign, and whether that is flipped.
@@ -463,9 +474,13 @@ impl Selection<'_> {
             (Type::W8 | Type::W16, _) | (_, Type::W8 | Type::W16) => return a,
             (Type::F16, _) => {
                 let pair = pair!(VEX_Vcvtph2ps_xmm_xmmm64, EVEX_Vcvtph2ps_xmm_k1z_xmmm64);
-                if let Act::Load { input, bytes: own, make } = self.list.steps[a as usize].act {
+                if let Act::Load { input, bytes: own, offset, make } = self.list.steps[a as usize].act {
                     let make = Make { encoding: self.encoding(pair, bytes), ..make };
-                    return self.list.push(Act::Load { input, bytes: own, make }, [NONE; OPERANDS], false);
+                    return self.list.push(
+                        Act::Load { input, bytes: own, offset, make },
+                        [NONE; OPERANDS],
+                        false,
+                    );
                 }
                 let halves = if self.is_packed(value) { a } else { self.packed_words(bytes, a) };
                 return self.resize(pair, Shape::Register, halves, None, bytes, bytes / 2);
@@ -883,6 +898,6 @@ impl Selection<'_> {
             _ => at_length(Encoding::EVEX_Vmovupd_xmmm128_k1z_xmm, own),
         };
         let register_bytes = if is_packed { total.max(16) } else { own };
-        (Act::Store { result, bytes, make: moved(encoding, register_bytes) }, packed)
+        (Act::Store { result, bytes, offset: 0, make: moved(encoding, register_bytes) }, packed)
     }
 }

@@ -189,12 +189,7 @@ impl Compiled {
         }
         arguments.extend(steps);
         for &(kind, item) in &self.loads {
-            let is_apart = match kind {
-                LoadKind::Stepped(_) => true,
-                LoadKind::Vector => item / elements > PART_BYTES,
-                LoadKind::Splat => false,
-            };
-            if is_apart {
+            if matches!(kind, LoadKind::Stepped(_)) {
                 parts(item).for_each(|_| arguments.push(bytes(kind.step() * item as isize)));
             }
         }

@@ -282,11 +282,11 @@ impl CodeKey {
     }
 }
 
-/// How a part of elements is read that are so many values each: those of contiguous elements are apart.
+/// How a part of elements is read that are so many values each.
 fn of_part(read: Read, parts: usize) -> Read {
     let apart = |elements: i8| elements.checked_mul(parts as i8);
     match read {
-        Read::Vector if parts > 1 => Read::Stepped(apart(1)),
+        Read::Vector if parts > 1 => Read::Part,
         Read::Stepped(step) => Read::Stepped(step.and_then(apart)),
         read => read,
     }
