@@ -32,7 +32,7 @@ where
     type Acc = M::Vector;
     type Out = T::Stored;
     const RESULT: DType = T::DTYPE;
-    const IS_LIGHT: bool = true;
+    const AT_ONCE: usize = 8;
 
     fn empty(len: usize) -> Self::State {
         vec![M::empty(); len]

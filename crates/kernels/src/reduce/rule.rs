@@ -26,8 +26,9 @@ pub(super) trait Rule: Sized + Send + 'static {
     type Out: Pod;
     /// The dtype of results.
     const RESULT: DType;
-    /// Whether a vector of accumulators is a single register, and a step about one instruction.
-    const IS_LIGHT: bool = false;
+    /// Vectors that are accumulated in turn, to hide the latency of a step: 2, 4 or 8, for whose accumulators
+    /// there are registers.
+    const AT_ONCE: usize = 4;
 
     /// Accumulators of no elements.
     fn empty(len: usize) -> Self::State;

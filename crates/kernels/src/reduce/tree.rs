@@ -18,9 +18,6 @@ use crate::isa::Task;
 use gathered::Gathered;
 use halved::{Halved, push_one};
 
-/// Vectors that are accumulated in turn, to hide the latency of a step.
-const VECTORS_AT_ONCE: usize = 4;
-
 /// The tree over lanes: a stack of complete subtrees, one for each bit that is set in the number of lanes
 /// taken. A leaf is a subtree whose height is that of its lanes.
 ///
@@ -161,14 +158,18 @@ fn spread<R: Rule, P: RowStarts>(
     // The last vector may overlap the one before, so its accumulator is read before that one is written.
     let last = begin::<R, 1>(state, fresh, [Side::of(places - len)]);
     let mut at = 0;
-    // As many vectors of a leaf at once as there are registers for, so that memory is read in longer lines.
-    while const { R::IS_LIGHT && P::ARE_EVEN } && at + 2 * VECTORS_AT_ONCE * len <= places {
-        spread_from::<R, { 2 * VECTORS_AT_ONCE }>(state, fresh, steps, at);
-        at += 2 * VECTORS_AT_ONCE * len;
+    // Of a leaf more vectors, so that memory is read in longer lines.
+    while const { R::AT_ONCE == 8 && P::ARE_EVEN } && at + 8 * len <= places {
+        spread_from::<R, 8>(state, fresh, steps, at);
+        at += 8 * len;
     }
-    while at + VECTORS_AT_ONCE * len <= places {
-        spread_from::<R, VECTORS_AT_ONCE>(state, fresh, steps, at);
-        at += VECTORS_AT_ONCE * len;
+    while const { R::AT_ONCE >= 4 } && at + 4 * len <= places {
+        spread_from::<R, 4>(state, fresh, steps, at);
+        at += 4 * len;
+    }
+    while const { R::AT_ONCE == 2 } && at + 2 * len <= places {
+        spread_from::<R, 2>(state, fresh, steps, at);
+        at += 2 * len;
     }
     while at < places {
         let whole = at + len <= places;
@@ -202,13 +203,20 @@ fn alone<R: Rule>(
     steps: &RowSequence<'_, Elem<R>, impl RowStarts>,
     lanes: usize,
 ) -> R::Acc {
+    let len = R::Vector::LEN;
     // Without `const`, numbers of vectors that no leaf has would be compiled, too.
-    match lanes / R::Vector::LEN {
-        1 if const { are_lanes(R::Vector::LEN) } => halved::<R, 1>(steps),
-        2 if const { are_lanes(2 * R::Vector::LEN) } => halved::<R, 2>(steps),
-        4 if const { are_lanes(4 * R::Vector::LEN) } => halved::<R, 4>(steps),
-        8 if const { R::IS_LIGHT && are_lanes(8 * R::Vector::LEN) } => halved::<R, 8>(steps),
-        _ if const { super::lanes(LEAF_ELEMENTS) / R::Vector::LEN > if R::IS_LIGHT { 8 } else { 4 } } => {
+    match lanes / len {
+        1 if const { are_lanes(R::Vector::LEN) } => halved::<R, 1>(steps, [Side::of(0)]),
+        vectors if const { R::AT_ONCE == 2 } => by_groups::<R, 2>(steps, vectors),
+        2 if const { are_lanes(2 * R::Vector::LEN) } => halved::<R, 2>(steps, Side::of(0).row(len, len)),
+        vectors if const { R::AT_ONCE == 4 } => by_groups::<R, 4>(steps, vectors),
+        4 if const { R::AT_ONCE == 8 && are_lanes(4 * R::Vector::LEN) } => {
+            halved::<R, 4>(steps, Side::of(0).row(len, len))
+        }
+        8 if const { R::AT_ONCE == 8 && are_lanes(8 * R::Vector::LEN) } => {
+            halved::<R, 8>(steps, Side::of(0).row(len, len))
+        }
+        _ if const { R::AT_ONCE == 8 && super::lanes(LEAF_ELEMENTS) / R::Vector::LEN > 8 } => {
             spread::<R, _>(state, true, steps, lanes);
             halve::<R>(state, lanes, R::Vector::LEN);
             R::read(state, 0)
@@ -217,11 +225,36 @@ fn alone<R: Rule>(
     }
 }
 
+/// Vectors of lanes, halved to one: `G` at once that are combined first, and what these became waits for its
+/// neighbour in the tree.
+#[inline(always)]
+fn by_groups<R: Rule, const G: usize>(
+    steps: &RowSequence<'_, Elem<R>, impl RowStarts>,
+    vectors: usize,
+) -> R::Acc {
+    let (groups, len) = (vectors / G, R::Vector::LEN);
+    let mut waiting = [R::none(); super::lanes(LEAF_ELEMENTS).ilog2() as usize];
+    let mut all = R::none();
+    for nth in 0..groups {
+        // Neighbours in the tree are half of what is left apart.
+        let low = nth.reverse_bits().checked_shr(usize::BITS - groups.ilog2()).unwrap_or(0);
+        all = halved::<R, G>(steps, Side::of(low * len).row(groups * len, groups * len));
+        let height = nth.trailing_ones() as usize;
+        for waiting in &waiting[..height] {
+            all = R::merge(*waiting, all);
+        }
+        waiting[height] = all;
+    }
+    all
+}
+
 /// `G` vectors of lanes, halved to one: all at once, so that memory is read in order. Out-of-order execution
 /// overlaps one leaf with the next, so that interleaving leaves gains nothing.
 #[inline(always)]
-fn halved<R: Rule, const G: usize>(steps: &RowSequence<'_, Elem<R>, impl RowStarts>) -> R::Acc {
-    let sides = Side::of(0).row(R::Vector::LEN, R::Vector::LEN);
+fn halved<R: Rule, const G: usize>(
+    steps: &RowSequence<'_, Elem<R>, impl RowStarts>,
+    sides: [Side; G],
+) -> R::Acc {
     let mut acc = R::steps([R::none(); G], true, steps, sides);
     let mut left = G;
     while left > 1 {
