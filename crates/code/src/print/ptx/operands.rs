@@ -1,6 +1,8 @@
 //! Owns how a thread finds its elements: indices from its number, addresses from indices, and the arguments
 //! that both read. It does not know what is computed of them.
 
+use std::fmt::Display;
+
 use super::writer::{KernelWriter, Kind, Register, stored};
 use crate::code::Type;
 
@@ -136,9 +138,8 @@ impl RegisterOperand {
         let RegisterOperand::Elements { address, strides } = self else { return self.clone() };
         let (own, rest) = strides.split_at(indices.len());
         let mut address = *address;
-        for (index, stride) in indices.iter().zip(own) {
-            let index = writer.make(Kind::Long, "cvt.u64.u32", format_args!("{index}"));
-            address = writer.make(Kind::Long, "mad.lo.s64", format_args!("{index}, {stride}, {address}"));
+        for (&index, stride) in indices.iter().zip(own) {
+            address = element_at(writer, index, stride, address);
         }
         RegisterOperand::Elements { address, strides: rest.to_vec() }
     }
@@ -150,6 +151,17 @@ impl RegisterOperand {
             RegisterOperand::Elements { address, .. } => load(writer, ty, *address, 0),
         }
     }
+}
+
+/// The address of an element by its number, from the first one and the bytes from one to the next.
+pub(super) fn element_at(
+    writer: &mut KernelWriter,
+    number: Register,
+    stride: impl Display,
+    first: Register,
+) -> Register {
+    let number = writer.make(Kind::Long, "cvt.u64.u32", format_args!("{number}"));
+    writer.make(Kind::Long, "mad.lo.s64", format_args!("{number}, {stride}, {first}"))
 }
 
 /// An element in memory.

@@ -6,8 +6,8 @@
 
 use super::body::KernelBody;
 use super::operands::{
-    Argument, Divisor, RegisterOperand, Sizes, bytes, elements, load, push_divisor, push_operand, push_sizes,
-    store,
+    Argument, Divisor, RegisterOperand, Sizes, bytes, element_at, elements, load, push_divisor, push_operand,
+    push_sizes, store,
 };
 use super::reduce::replace;
 use super::writer::{KernelWriter, Kind, Register, stored};
@@ -249,12 +249,6 @@ impl<'a> Filling<'a> {
             }
         }
     }
-}
-
-/// The address of an element of a line, or of a line, by its number.
-fn element_at(writer: &mut KernelWriter, number: Register, stride: Register, first: Register) -> Register {
-    let number = writer.make(Kind::Long, "cvt.u64.u32", format_args!("{number}"));
-    writer.make(Kind::Long, "mad.lo.s64", format_args!("{number}, {stride}, {first}"))
 }
 
 /// The sums of a thread.

@@ -9,7 +9,8 @@
 
 use super::body::KernelBody;
 use super::operands::{
-    Argument, Divisor, RegisterOperand, Sizes, elements, push_divisor, push_operand, push_sizes, store,
+    Argument, Divisor, RegisterOperand, Sizes, bytes, element_at, elements, push_divisor, push_operand,
+    push_sizes, store,
 };
 use super::writer::{KernelWriter, Kind, Register, stored};
 use super::{Kernel, MAX_ELEMENTS, THREADS};
@@ -396,7 +397,7 @@ pub fn level(reduction: &ReductionCodes<'_>) -> Result<Kernel, Unprintable> {
     let none = writer.label();
     writer.jump_unless(is_own, none);
     for ((&ty, &address), held) in types.iter().zip(&addresses).zip(&held) {
-        let from = element_address(writer, ty, address, index);
+        let from = element_at(writer, index, bytes(ty), address);
         writer.line(format_args!("ld.global.{} {held}, [{from}]", stored(ty)));
     }
     writer.place(none);
@@ -489,13 +490,6 @@ fn apart(writer: &mut KernelWriter, results: Vec<Register>, held: &[Register]) -
     results.into_iter().map(apart).collect()
 }
 
-/// The address of an element by its number.
-fn element_address(writer: &mut KernelWriter, ty: Type, first: Register, number: Register) -> Register {
-    let number = writer.make(Kind::Long, "cvt.u64.u32", format_args!("{number}"));
-    let own = ty.bits().div_ceil(8);
-    writer.make(Kind::Long, "mad.lo.s64", format_args!("{number}, {own}, {first}"))
-}
-
 /// Stores accumulators, or what the reduction makes of them, where a predicate holds.
 fn end_with(
     writer: &mut KernelWriter,
@@ -512,7 +506,7 @@ fn end_with(
     writer.jump_unless(stores, end);
     let results = ending.map_or(held.to_vec(), |ending| ending.write(writer, held));
     for ((&ty, &address), &result) in types.iter().zip(&addresses).zip(&results) {
-        let to = element_address(writer, ty, address, place);
+        let to = element_at(writer, place, bytes(ty), address);
         store(writer, ty, to, result);
     }
     writer.place(end);
