@@ -8,11 +8,11 @@
 //! from row to row of all these, and then those between elements of the inputs that are [`Read::Stepped`], in
 //! their order. The function may change the addresses. It reads so many elements of each input in each row
 //! (one of a splat, and one of a number in all rows) and writes as many of each result, and touches no other
-//! memory of theirs. Two operands that are the parts of elements begin 8 bytes from each other. A result may be the
-//! same elements as a contiguous input of as many bytes an element, and parts may be those of two inputs that
-//! are parts, too, or are read 16 bytes apart; otherwise, no result shares memory with another operand. Accumulators are given
-//! twice, as input and as result; all of those that a row goes along are read and written, however many
-//! elements it has.
+//! memory of theirs. Two operands that are the parts of elements begin 8 bytes from each other. A result may
+//! be the same elements as a contiguous input of as many bytes an element, and parts may be those of two
+//! inputs that are parts, too, or are read 16 bytes apart; otherwise, no result shares memory with another
+//! operand. Accumulators are given twice, as input and as result; all of those that a row goes along are read
+//! and written, however many elements it has.
 
 pub mod aarch64;
 mod bodies;

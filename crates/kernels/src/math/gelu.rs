@@ -8,7 +8,7 @@ use super::erf::complement;
 use super::erf_table::polynomial;
 use super::exp::Exponential;
 use super::power::Power;
-use super::{Real, clamp, is_short};
+use super::{Real, clamp, is_short, minimum};
 use crate::lane::{Element, Lane, rare};
 
 /// √½, √(8/π) and 0.044715 · √(8/π) as double words.
@@ -105,6 +105,7 @@ impl Gelu for f32 {
         let less = two_prod(product.hi, scaled);
         let difference = fast_two_sum(V::num(0.0).max(x), -less.hi);
         let y = difference.hi + (difference.lo - product_rest.mul_add(scaled, less.lo));
+        let y = minimum::GELU.or(x, y);
         // Below, products have subnormal low parts, and then are subnormal; from -14.5 on the result is -0.
         let is_ordinary = x.ge(V::num(-12.5)) & x.lt(V::num(f64::INFINITY));
         rare!(!is_ordinary, y.copysign(x), {
@@ -140,6 +141,7 @@ pub(crate) fn gelu_tanh<V: Real>(x: V) -> V {
     let exponent = two_prod(factor.hi, size);
     let low = (factor.lo + (low + linear.lo)).mul_add(size, exponent.lo);
     let y = Power::of(exponent.hi, Some(low)).divide_by_one_plus(x);
+    let y = if is_short::<V>() { minimum::GELU_TANH.or(x, y) } else { y };
     let is_ordinary = x.ge(V::num(bottom)) & x.lt(V::splat(V::Elem::INFINITY));
     rare!(!is_ordinary, y, with_end(x, V::select(x.gt(V::num(0.0)), x, power_product(x))))
 }

@@ -7,7 +7,7 @@
 use super::dw::{Dw, fast_two_sum};
 use super::exp::{ExpConstants, Exponential, SHORT_EXP};
 use super::power::{Power, PowerConstants};
-use super::{Real, clamp, is_short, poly, short};
+use super::{Real, clamp, is_short, minimum, poly, short};
 use crate::lane::{Element, rare};
 
 /// The function whose body depends on the element type.
@@ -93,6 +93,7 @@ pub(crate) fn sigmoid<V: Real>(x: V) -> V {
 pub(crate) fn silu<V: Real>(x: V) -> V {
     let (bottom, top) = V::Elem::LOGISTIC_RANGE;
     let y = Power::of(-clamp(x, bottom, top), None).divide_by_one_plus(x);
+    let y = if is_short::<V>() { minimum::SILU.or(x, y) } else { y };
     let is_ordinary = x.ge(V::num(bottom)) & x.lt(V::splat(V::Elem::INFINITY));
     rare!(!is_ordinary, y, {
         // A tenth more than e^x needs, because x multiplies it.

@@ -28,6 +28,7 @@ mod inverse_trig;
 mod log;
 mod log_table;
 mod logaddexp;
+mod minimum;
 mod polynomial;
 mod pow;
 mod power;

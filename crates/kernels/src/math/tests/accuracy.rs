@@ -206,11 +206,12 @@ fn is_in_wrong_order(function: &Unary, bits: u32) -> bool {
     are_in_wrong_order(function.name, bits, results, arguments.map(|x| (function.double)(x.into())))
 }
 
-/// Numbers after which some results once were in the wrong order: where `erf` is flat, where the polynomials
-/// of exponentials have large arguments, and where `sigmoid` goes to the next number of its table.
-const ONCE_WRONG: [f32; 16] = [
+/// Numbers after which, or after whose negatives, some results once were in the wrong order: where `erf` is
+/// flat, where the polynomials of exponentials have large arguments, where `sigmoid` goes to the next number
+/// of its table, and around the minima of `gelu`, `gelu_tanh` and `silu`.
+const ONCE_WRONG: [f32; 22] = [
     0.02166, 0.0239227, 0.0248512, 0.0271941, 0.23150362, 0.24443568, 0.24742103, 0.2499877, 0.3466, 0.4375,
-    0.49, 1.0, 1.9916855, 2.5, 3.2, 3.8,
+    0.49, 0.751681, 0.7518671, 0.7523557, 0.7525144, 1.0, 1.2782737, 1.2785552, 1.9916855, 2.5, 3.2, 3.8,
 ];
 
 #[test]
