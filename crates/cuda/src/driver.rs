@@ -19,6 +19,10 @@ const STREAM: *mut c_void = ptr::null_mut();
 
 /// `CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED`.
 const MEMORY_POOLS_SUPPORTED: c_int = 115;
+/// Those that are its compute capability.
+const CAPABILITY: [c_int; 2] = [75, 76];
+/// The least that the kernels are printed for.
+const LEAST_CAPABILITY: [c_int; 2] = [7, 5];
 
 /// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`.
 const RELEASE_THRESHOLD: c_int = 4;
@@ -102,7 +106,8 @@ struct Driver {
     functions: Functions,
     /// The process that opened it: it is of no use to a child.
     process: u32,
-    devices: Vec<OnceLock<Result<Gpu, Error>>>,
+    /// Those that were opened: one that could not be used may be asked again.
+    devices: Vec<OnceLock<Gpu>>,
     _library: Library,
 }
 
@@ -204,25 +209,35 @@ impl Gpu {
         let driver = driver()?;
         let device =
             driver.devices.get(index).ok_or(Error::NoDevice { index, count: driver.devices.len() })?;
-        device.get_or_init(|| Gpu::retain(driver, index)).as_ref().map_err(Error::clone)
+        match device.get() {
+            Some(gpu) => Ok(gpu),
+            None => Gpu::retain(driver, index).map(|gpu| device.get_or_init(|| gpu)),
+        }
     }
 
     fn retain(driver: &Driver, index: usize) -> Result<Gpu, Error> {
         let (mut device, mut pools, mut context, mut name) = (0, 0, ptr::null_mut(), [0; 128]);
-        let (mut pool, mut kept) = (ptr::null_mut(), KEPT_BYTES);
+        let (mut pool, mut kept, mut capability) = (ptr::null_mut(), KEPT_BYTES, [0; 2]);
         // SAFETY: all results are written to variables, the name to an array of the length that is told. The
         // attribute of a pool is a number of 64 bits.
         let name = unsafe {
             call!(driver, cuDeviceGet(&mut device, index as c_int))?;
             call!(driver, cuDeviceGetName(name.as_mut_ptr(), name.len() as c_int, device))?;
             call!(driver, cuDeviceGetAttribute(&mut pools, MEMORY_POOLS_SUPPORTED, device))?;
+            for (number, attribute) in capability.iter_mut().zip(CAPABILITY) {
+                call!(driver, cuDeviceGetAttribute(number, attribute, device))?;
+            }
+            let name = CStr::from_ptr(name.as_ptr()).to_string_lossy().into_owned();
+            if capability < LEAST_CAPABILITY {
+                return Err(Error::TooOld { name, capability: capability.map(|number| number as u32) });
+            }
             call!(driver, cuDevicePrimaryCtxRetain(&mut context, device))?;
             if pools != 0 {
                 call!(driver, cuDeviceGetDefaultMemPool(&mut pool, device))?;
                 let kept = ptr::from_mut(&mut kept).cast();
                 call!(driver, cuMemPoolSetAttribute(pool, RELEASE_THRESHOLD, kept))?;
             }
-            CStr::from_ptr(name.as_ptr()).to_string_lossy().into_owned()
+            name
         };
         Ok(Gpu { index, name, context, has_pool: pools != 0 })
     }
@@ -457,7 +472,7 @@ unsafe impl Sync for Kernel {}
 
 impl Drop for Kernel {
     fn drop(&mut self) {
-        // SAFETY: the module was loaded in this context and nobody has it any more. Launches may still run:
+        // SAFETY: the module was loaded in this context and is used no more. Launches may still run:
         // the driver is asked to wait for them first.
         let _ = self.gpu.within(|driver| unsafe {
             call!(driver, cuStreamSynchronize(STREAM))?;

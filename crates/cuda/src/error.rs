@@ -19,6 +19,13 @@ pub enum Error {
         /// How many there are.
         count: usize,
     },
+    /// No kernel is printed for a device of its age.
+    TooOld {
+        /// What NVIDIA calls it.
+        name: String,
+        /// Its compute capability.
+        capability: [u32; 2],
+    },
     /// The driver was opened by the parent of this process.
     Forked,
     /// A call of the driver failed, or a kernel before it.
@@ -50,6 +57,10 @@ impl fmt::Display for Error {
             Error::NoDevice { index, count } => {
                 write!(f, "there is no device cuda:{index}: NVIDIA's driver has {count}")
             }
+            Error::TooOld { name, capability: [major, minor] } => write!(
+                f,
+                "{name} has compute capability {major}.{minor}, and 7.5 (Turing) is the least that kernels are for"
+            ),
             Error::Forked => f.write_str(
                 "CUDA cannot be used in a forked process whose parent has used it; start processes with 'spawn'",
             ),

@@ -1,5 +1,5 @@
-//! Owns the entry points of `libcuda` that zerostride calls, on devices that are emulated: whoever opens this
-//! library finds them under their names. It does not know who calls them.
+//! Owns the entry points of `libcuda` that zerostride calls, on devices that are emulated, under their names.
+//! It does not know who calls them.
 //!
 //! All work is done when a call returns, on every stream. As on a GPU, a kernel that does what it must not is
 //! told by a later call, and the device is lost for the rest of the process; why is printed on standard
@@ -35,6 +35,7 @@ const LAUNCH_FAILED: Status = 719;
 
 /// `CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED`.
 const MEMORY_POOLS_SUPPORTED: c_int = 115;
+const CAPABILITY_MAJOR: c_int = 75;
 
 /// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`.
 const DEVICE_ORDINAL: c_int = 9;
@@ -192,7 +193,11 @@ unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, device: c_in
 /// The first device has pools of memory, no device any other feature that may be missing.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, device: c_int) -> Status {
-    let has = |number: usize| c_int::from(number == 0 && attribute == MEMORY_POOLS_SUPPORTED);
+    let has = |number: usize| match attribute {
+        MEMORY_POOLS_SUPPORTED => c_int::from(number == 0),
+        CAPABILITY_MAJOR => 8,
+        _ => 0,
+    };
     // SAFETY: the caller's variable.
     call(|driver| driver.number(device).and_then(|number| unsafe { put(value, has(number)) }))
 }

@@ -32,6 +32,7 @@ impl Memory {
 
     /// The address of a new piece of so many bytes, which is as much behind an aligned one as is asked for.
     pub fn add(&mut self, bytes: usize, behind: u64) -> u64 {
+        assert!((self.pieces.len() as u64) < PIECES_OF_DEVICE && bytes <= u32::MAX as usize);
         let start = ((FIRST + self.first + self.pieces.len() as u64) << 32) + behind;
         let bytes = POISON.to_le_bytes().into_iter().cycle().take(bytes).collect();
         self.pieces.push(Piece { start, bytes, is_free: false });

@@ -59,11 +59,16 @@ impl Prepared {
         };
         let results = results.map_err(raise)?;
         let Output::List(_, outputs) = &traced.output else { return Ok(None) };
+        // In the order of its dimensions a result is contiguous, also where those of the operands lie
+        // otherwise.
         let object = |(output, order): (&Output, &Option<Vec<isize>>)| match (output, order) {
-            (Output::Result(number), Some(order)) => {
-                memory::torch(py, results[*number].permute(order).map_err(raise)?)
+            (Output::Result(number), order) => {
+                let mut result = results[*number].contiguous().map_err(raise)?;
+                if let Some(order) = order {
+                    result = result.permute(order).map_err(raise)?;
+                }
+                memory::torch(py, result)
             }
-            (Output::Result(number), None) => memory::torch(py, results[*number].alias()),
             (Output::Argument(place), _) => operands.get_item(*place),
             _ => output.object(py, &[], &[]),
         };

@@ -142,6 +142,20 @@ def test_layouts(layout):
     check(chain, LAYOUTS[layout]())
 
 
+def test_gradients_of_formulas_that_make_constants():
+    def rectified(x, y):
+        z = torch.nn.functional.relu((x - x.mean(0)) * y)
+        return z + torch.nn.functional.logsigmoid(z) + torch.nn.functional.hardswish(x)
+
+    check(rectified, [torch.rand(4, 5) - 0.5, torch.rand(5)], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("function", [lambda x: x.softmax(-1) * 2, lambda x: (x * 2).contiguous() * 3, lambda x: torch.ones(4, 5) + x, lambda x: (x * 2, torch.rms_norm(x, (5,)) + 1)])
+def test_results_are_row_major_where_pytorchs_are(function):
+    x = torch.rand(5, 4).T
+    torch.testing.assert_close(compiled(function)(x), function(x), check_stride=True)
+
+
 def test_channels_last_stays_channels_last():
     x = torch.rand(2, 3, 8, 8).to(memory_format=torch.channels_last)
     check(gated, [x, torch.rand(3, 1, 1)])

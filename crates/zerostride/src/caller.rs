@@ -73,7 +73,7 @@ impl Caller {
         if is_asked() && !here.is_derivative() { named().unwrap_or(here) } else { here }
     }
 
-    /// Whether the place is a rule of derivatives: what it broadcasts nobody has written.
+    /// Whether the place is a rule of derivatives: what it broadcasts is in no program.
     pub(crate) fn is_derivative(&self) -> bool {
         matches!(&self.0, Place::Rust(location) if location.file().strip_prefix(sources()).is_some_and(|file| {
             file.strip_prefix("expr").is_some_and(|file| file[1..].starts_with("grad"))

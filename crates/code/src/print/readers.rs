@@ -3,7 +3,7 @@
 
 use crate::code::{Code, Operation, Type, Value};
 
-/// Masks of 32 and of 64 bits an element that somebody reads, with those that the masks are made of: which a
+/// Masks of 32 and of 64 bits an element that are read, with those that the masks are made of: which a
 /// mask is to have where masks are vectors. A rare way asks in any width, unless that is to be one register.
 pub(super) fn mask_widths(code: &Code, asks_narrow: bool) -> Vec<Widths> {
     let mut widths = vec![Widths::default(); code.instructions.len()];
@@ -46,7 +46,8 @@ impl Widths {
     }
 }
 
-/// Which values are read by others than `a · b + c`, or as the summand, where that is not negated by itself.
+/// For each value, whether an instruction other than `a · b + c` reads it, or that as its summand, where it
+/// negates none by itself.
 pub(super) fn read_elsewhere(code: &Code, negates_summands: bool) -> Vec<bool> {
     let mut is_read = vec![false; code.instructions.len()];
     let mut note = |value: Value| is_read[value.index()] = true;

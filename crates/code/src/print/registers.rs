@@ -472,7 +472,7 @@ impl<M: Make> Scan<'_, M> {
         self.defined[own as usize] = self.at;
         self.is_in_memory[own as usize] = self.result.is_kept[own as usize];
         self.result.placed.push(Placed::Keep { id: own, from: to });
-        // A value that only memory is to have is read by nobody here.
+        // A value that only memory is to have is not read here.
         if self.dies(own) {
             self.remove(own);
         }

@@ -195,7 +195,7 @@ shifts! {
     Shr shr, ShiftRight;
 }
 
-/// Rare ways are always recorded; whoever runs the code may skip them.
+/// Rare ways are always recorded; what runs the code may skip them.
 impl Mask for Truth {
     fn begin_rare(self) -> bool {
         begin_rare(self.0);

@@ -16,7 +16,7 @@ const BLOCK_COLUMNS: usize = 128;
 /// Elements of a vector, and of a line in other memory order, that are packed at a time.
 const LINE_ELEMENTS: usize = 4096;
 
-/// Lines between which nobody is asked whether to go on.
+/// Lines that are multiplied before the caller is asked whether to go on.
 const UNASKED_LINES: usize = 2048;
 
 /// Writes the product of two matrices of integers that lie in their slices, row by row.

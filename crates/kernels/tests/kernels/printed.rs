@@ -11,7 +11,7 @@ use zerostride_kernels::Native;
 
 use super::codes::{Random, accumulating, code, element_bytes, is_nan, parts, trials};
 
-/// Memory between pages that nobody may touch.
+/// Memory between pages that may not be touched.
 struct Guarded {
     start: *mut u8,
 }

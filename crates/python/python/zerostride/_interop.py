@@ -133,8 +133,18 @@ def _where(condition, x, y):
     import numpy
 
     dtype = _promoted(lambda *seen: numpy.add.resolve_dtypes((*seen, None))[-1], x, y)
+    if not (hasattr(x, "dtype") or hasattr(y, "dtype")):
+        x = numpy.asarray(x, dtype)  # The dtype of two bare numbers is NumPy's, too.
     condition = condition.to(zs.bool) if isinstance(condition, (zs.Tensor, zs.Expr)) else numpy.asarray(condition, bool)
     return zs.where(condition, *(value if dtype is None else _cast(value, dtype) for value in (x, y)))
+
+
+def _is_close(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
+    import numpy
+
+    dtype = _promoted(lambda *seen: numpy.add.resolve_dtypes((*seen, None))[-1], a, b)
+    operands = (a, b) if dtype is None else (_cast(a, dtype), _cast(b, dtype))
+    return zs.isclose(*operands, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 def _multiplied(product, *factors):
@@ -262,7 +272,7 @@ _OWN = {
     "round": _round, "argmax": _place(zs.argmax), "argmin": _place(zs.argmin), "transpose": lambda a, axes=None: a.T if axes is None else a.permute(axes),
     "ravel": lambda a: zs.reshape(a, -1), "squeeze": lambda a, axis=None: zs.squeeze(a) if axis is None else array_api.squeeze(a, axis),
     "swapaxes": zs.swapaxes, "angle": _angle, "result_type": _result_type, "sinc": lambda x: zs.sinc(_averaged(x, None)), "i0": lambda x: zs.i0(_averaged(x, None)),
-    "nan_to_num": zs.nan_to_num, "isclose": zs.isclose, "hstack": zs.hstack, "vstack": zs.vstack, "dstack": zs.dstack,
+    "nan_to_num": zs.nan_to_num, "isclose": _is_close, "imag": lambda a: a.imag, "hstack": zs.hstack, "vstack": zs.vstack, "dstack": zs.dstack,
     "einsum": _einsum, "tensordot": _tensordot, "dot": _dot, "inner": _inner, "outer": _outer, "vdot": _vdot, "kron": _kron, "argwhere": zs.argwhere, "shape": lambda a: a.shape, "ndim": lambda a: a.ndim,
     "size": lambda a, axis=None: a.numel() if axis is None else a.shape[axis], "cumsum": _running(array_api.cumulative_sum),
     "take": lambda a, indices, axis=None: array_api.take(a.reshape(-1) if axis is None else a, indices, axis=axis or 0),
@@ -314,6 +324,16 @@ def _own_dtype(dtype):
     return getattr(zs, numpy.dtype(dtype).name, dtype)
 
 
+def _heaviside(a, values):
+    """The step of NaN is NaN in NumPy, and 0 elsewhere."""
+    return zs.where(zs.isnan(a), a, zs.heaviside(a, values))
+
+
+def _bare(value):
+    """A number of elements without its method, which NumPy takes for a number like any other."""
+    return int(value) if type(value) is _Size else value
+
+
 def _divided(own, a, b):
     """An integer divided by 0 is 0 in NumPy; elsewhere an error."""
     if type(b) is int:
@@ -337,7 +357,7 @@ def _own_ufunc(ufunc, method, inputs, keywords):
     equivalent."""
     import numpy
 
-    name = ufunc.__name__
+    name, inputs = ufunc.__name__, tuple(map(_bare, inputs))
     if method == "reduce" and name in _REDUCTIONS:
         return _own_function(getattr(numpy, _REDUCTIONS[name]), inputs, {"axis": 0} | keywords)
     name = _UFUNCS.get(name, name)
@@ -350,7 +370,7 @@ def _own_ufunc(ufunc, method, inputs, keywords):
     if name in _PRODUCTS and dtype is None:
         return _multiplied(own, *inputs)
     dtypes = _promoted(lambda *seen: ufunc.resolve_dtypes((*seen, None), **wanted), *inputs)
-    if name == "absolute" and dtypes == (bool, bool):
+    if name in ("absolute", "floor", "ceil", "trunc") and dtypes == (bool, bool):
         return inputs[0]
     if dtypes is None:
         return own(*inputs)
@@ -366,7 +386,9 @@ def _own_ufunc(ufunc, method, inputs, keywords):
     kinds = {dtype.kind for dtype in dtypes[:-1]}
     if kinds == {"i", "u"}:
         operands = _made_unsigned(*operands)
-    elif kinds <= {"i", "u"} and name in ("floor_divide", "remainder"):
+    elif name == "heaviside":
+        own = _heaviside
+    elif kinds <= {"i", "u"} and name in ("floor_divide", "remainder", "fmod"):
         own = functools.partial(_divided, own)
     elif kinds <= {"i", "u"} and name == "pow" and not isinstance(inputs[1], zs.Expr) and (numpy.asarray(inputs[1]) < 0).any():
         raise ValueError("Integers to negative integer powers are not allowed.")
@@ -388,7 +410,7 @@ def _own_function(function, arguments, keywords):
     signature = _signature(function)
     positional, named = [], {}
     for word, value in signature.bind(*arguments, **keywords).arguments.items():
-        parameter = signature.parameters[word]
+        parameter, value = signature.parameters[word], _bare(value)
         if parameter.kind is parameter.VAR_POSITIONAL:
             positional += value
         elif parameter.kind is parameter.VAR_KEYWORD:

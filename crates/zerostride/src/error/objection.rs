@@ -65,7 +65,7 @@ pub struct Objection {
 }
 
 impl Objection {
-    /// The shapes, for whoever draws them.
+    /// The shapes, for what draws them.
     pub(crate) fn diagnostic(&self) -> Diagnostic {
         Diagnostic { shapes: self.record.shapes.clone(), ..Diagnostic::default() }
     }

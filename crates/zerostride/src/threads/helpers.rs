@@ -9,13 +9,14 @@
 use std::cell::{Cell, RefCell};
 use std::ops::RangeInclusive;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 use std::{hint, thread};
 
 use super::crew::Crew;
 use super::processor;
+use crate::fork::OnceLock;
 use crate::threads::SEATS;
 
 /// How long a thread waits to be asked again before it goes back to its pool, which lets it sleep.
@@ -82,10 +83,10 @@ thread_local! {
 impl Helpers {
     /// The helpers that this thread may ask: of its own pool, or of the global one.
     pub(super) fn of_this_thread() -> Arc<Helpers> {
-        static GLOBAL: LazyLock<Arc<Helpers>> = LazyLock::new(Arc::default);
+        static GLOBAL: OnceLock<Arc<Helpers>> = OnceLock::new();
         let own = || match rayon::current_thread_index() {
             Some(_) => Arc::default(),
-            None => Arc::clone(&GLOBAL),
+            None => Arc::clone(GLOBAL.get_or_init(Arc::default)),
         };
         let kept = |kept: &RefCell<Option<_>>| Arc::clone(kept.borrow_mut().get_or_insert_with(own));
         // A thread that is ending has none any more.

@@ -2,8 +2,8 @@
 //! even by name (`.rn`), which binds the assembler, and keeps subnormal numbers. It does not know where
 //! elements are.
 //!
-//! A rare way is a branch of each thread. Nothing in it is done by several threads together, and what a
-//! thread that leaves it out has in its registers is selected by nobody, so threads may part and meet again.
+//! A rare way is a branch of each thread. Nothing in it is done by several threads together, and no selection
+//! reads what a thread has in the registers of a way that it left out, so threads may part and meet again.
 
 use super::writer::{KernelWriter, Kind, Label, Register, stored};
 use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
@@ -127,7 +127,7 @@ impl Writing<'_> {
                 let name = format!("ld.shared.{}", stored(ty));
                 writer.make(Kind::of(ty), &name, format_args!("[{place}+{from}]"))
             }
-            // It has no value, and nobody reads one.
+            // It has no value that could be read.
             Operation::Rare { mask, .. } => self.of(mask),
         }
     }

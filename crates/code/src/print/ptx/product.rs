@@ -134,7 +134,9 @@ impl ProductLoop {
 
     /// How many blocks are launched; none if there are no results.
     pub fn blocks(&self, codes: &ProductCodes) -> u32 {
-        elements(&self.batch) as u32 * self.tiles(codes).into_iter().product::<u32>()
+        let batch = elements(&self.batch) as u32;
+        // The tiles of no products at all may be more than can be counted.
+        if batch == 0 { 0 } else { batch * self.tiles(codes).into_iter().product::<u32>() }
     }
 }
 
@@ -214,7 +216,7 @@ impl<'a> Filling<'a> {
         let first = writer.make(Kind::Word, "add.u32", format_args!("{first}, {line}"));
         let (mut lines, mut places) = (Vec::new(), Vec::new());
         for nth in 0..tile.lines / SIDE {
-            // Lines beyond the last one are the last one again, whose sums nobody stores.
+            // Lines beyond the last one are the last one again, whose sums are not stored.
             let own = writer.make(Kind::Word, "add.u32", format_args!("{first}, {}", nth * line_step));
             let own = writer.make(Kind::Word, "min.u32", format_args!("{own}, {last}"));
             lines.push(element_at(writer, own, strides[0], *address));

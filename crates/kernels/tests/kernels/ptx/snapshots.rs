@@ -1,5 +1,5 @@
-//! Kernels as files, for whoever reads what is printed, and refusals. `ZEROSTRIDE_PTX=write` writes the files
-//! anew.
+//! Kernels as files, for those who read what is printed, and refusals. `ZEROSTRIDE_PTX=write` writes the
+//! files anew.
 
 use std::path::Path;
 use std::{env, fs};

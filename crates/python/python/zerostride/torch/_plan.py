@@ -123,7 +123,7 @@ class Partition(_zerostride._Prepared):
         except Exception as error:
             return self._instead(operands, error)
         return [
-            result if inverse is None else result.permute(inverse)
+            result.contiguous() if inverse is None else result.contiguous().permute(inverse)
             for result, inverse in zip(results, self._inverses, strict=True)
         ]
 

@@ -1,6 +1,7 @@
 """Owns which nodes of a graph the engine can run: it calls the table's row of each node on traced arrays of the graph's shapes
 and dtypes, and compares the result's. It does not know which nodes run together (``_partition.py``)."""
 
+import contextlib
 import operator
 from typing import NamedTuple
 
@@ -61,13 +62,28 @@ def has_formulas(graph, found):
 def opened(module):
     """A graph with formulas in place of the operations that have some."""
     inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
-    run = lambda *values: torch.fx.Interpreter(module).run(*values)
-    with torch.fx.traceback.preserve_node_meta():
-        traced = make_fx(run, decomposition_table=_table.decompositions())(*(node.meta["val"] for node in inputs))
+    (output,) = (node for node in module.graph.nodes if node.op == "output")
+
+    def run(*values):
+        return torch.utils._pytree.tree_map(_in_order, torch.fx.Interpreter(module).run(*values), output.args[0])
+
+    values = [node.meta["val"] for node in inputs]
+    # In the mode of these values the constants of formulas are such, too.
+    mode = torch._guards.detect_fake_mode(values) or contextlib.nullcontext()
+    with torch.fx.traceback.preserve_node_meta(), mode:
+        traced = make_fx(run, decomposition_table=_table.decompositions())(*values)
     for node, own in zip(inputs, traced.graph.nodes, strict=False):
         own.target = node.target  # By it the gradients are known that a backward graph is given.
     traced.graph.eliminate_dead_code()
     return traced
+
+
+def _in_order(result, node):
+    """A result of a formula in the order of the operation's in memory: PyTorch's kernels make some row-major, as softmax,
+    of operands that are not."""
+    if not isinstance(result, torch.Tensor) or not node.meta["val"].is_contiguous() or result.is_contiguous():
+        return result
+    return result.clone(memory_format=torch.contiguous_format)
 
 
 def _call(node):

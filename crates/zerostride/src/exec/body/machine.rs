@@ -4,10 +4,10 @@
 
 use smallvec::SmallVec;
 use zerostride_code::Write;
-use zerostride_kernels::{CACHE_LINE_BYTES, Fault, LEAF_ELEMENTS, Native, PackDim, copy_row, pack};
+use zerostride_kernels::{CACHE_LINE_BYTES, Fault, LEAF_ELEMENTS, PackDim, copy_row, pack};
 
 use super::load_kind::LoadKind;
-use super::native::End;
+use super::native::{End, Printed};
 use super::program::{Compiled, Stage, StageInput, StageWork};
 use crate::Result;
 use crate::exec::elements::{ElementSlice, Feed, RowAddress, RowSink, Scratch, StridedRange};
@@ -127,7 +127,7 @@ impl Compiled {
     /// As [`Compiled::check`] has found.
     unsafe fn store(
         &self,
-        code: &Native,
+        code: Printed<'_>,
         rows: usize,
         len: usize,
         loads: impl Iterator<Item = RowAddress> + Clone,
@@ -163,13 +163,12 @@ impl Compiled {
     /// As [`Compiled::check_feeds`] has found, and the last operands are what the code asks for.
     unsafe fn run_code(
         &self,
-        code: &Native,
+        Printed { code, parts: elements }: Printed<'_>,
         rows: usize,
         len: usize,
         loads: impl Iterator<Item = RowAddress>,
         ends: &[(RowAddress, usize)],
     ) {
-        let elements = self.code.as_ref().map_or(1, |code| code.parts);
         let loads = loads.zip(&self.loads).map(|(place, &(_, item))| (place, item));
         let number = |(bytes, item): &([u8; 16], usize)| {
             (RowAddress { first: bytes.as_ptr().cast_mut(), step: 0 }, *item)
@@ -200,7 +199,7 @@ impl Compiled {
     }
 
     /// The code that hands elements of some rows of `len` to accumulators, if it is printed by now.
-    fn accumulating_code(&self, rows: usize, len: usize) -> Option<&Native> {
+    fn accumulating_code(&self, rows: usize, len: usize) -> Option<Printed<'_>> {
         self.accumulating.as_ref()?.printed(rows, len, Write::Cached)
     }
 
@@ -212,7 +211,7 @@ impl Compiled {
     /// distances, or there are other accumulators.
     fn accumulate(
         &self,
-        code: &Native,
+        code: Printed<'_>,
         (rows, len): (usize, usize),
         feeds: &[Feed<'_>],
         (held, bytes): (&mut [u8], usize),
@@ -229,9 +228,9 @@ impl Compiled {
                 let first = held[(line * leaves + leaf) * bytes..].as_mut_ptr();
                 let held = RowAddress { first, step: bytes as isize };
                 let loads = feeds.iter().zip(&self.loads).map(|(feed, (kind, item))| {
-                    let step = if *kind == LoadKind::Splat { 0 } else { LEAF_ELEMENTS * item };
-                    let first = feed.place().from(line as isize).first.wrapping_add(leaf * step);
-                    RowAddress { first, step: step as isize }
+                    let step = kind.step() * (LEAF_ELEMENTS * item) as isize;
+                    let first = feed.place().from(line as isize).first;
+                    RowAddress { first: first.wrapping_offset(leaf as isize * step), step }
                 });
                 // SAFETY: the line has these leaves in all feeds, and each has accumulators of its own, as
                 // many as the code takes.
@@ -255,7 +254,7 @@ impl Compiled {
     /// distances, there are other accumulators, or a lane has other rows.
     fn accumulate_lanes(
         &self,
-        code: &Native,
+        code: Printed<'_>,
         ((rows, len), feeds): ((usize, usize), &[Feed<'_>]),
         (lanes, step): (impl Iterator<Item = (usize, usize)>, usize),
         (empty, held): (&[u8], &mut [u8]),
@@ -492,10 +491,10 @@ impl<'a> Tiles<'a> {
         true
     }
 
-    /// Runs the program on some lines of `len` elements: of each load those that are read `in_place`, with
-    /// their stride, or else what `load` fills its tile with, line after line, or only one where all are the
-    /// same, and `line_at` says which. The elements of leaves enter accumulators, which
-    /// are `empty` before, where there are some and code for it.
+    /// Runs the program on some lines of `len` elements. A load is read in place where `in_place` gives its
+    /// memory and the distance of its lines; else `load` fills its tile, line after line. Lines that are all
+    /// the same, of which `line_at` says which one they are, are in the tile once. The elements of leaves
+    /// enter accumulators, which are `empty` before, where there are some and code for it.
     pub(crate) fn run<'b>(
         &'b mut self,
         (lines, len): (usize, usize),

@@ -60,12 +60,20 @@ struct CodeKey {
 /// A program that may become machine code.
 pub(in crate::exec) struct ProgramCode {
     source: CodeKey,
-    /// Elements that it has for one of the program: two where each part is computed by itself.
-    pub(super) parts: usize,
+    /// As [`Printed`] has it.
+    parts: usize,
     /// Elements that were computed so far, at most [`WORTH_ELEMENTS`] and some.
     computed: AtomicUsize,
     cached: OnceLock<Option<Arc<Native>>>,
     streaming: OnceLock<Option<Arc<Native>>>,
+}
+
+/// The machine code of a program.
+#[derive(Clone, Copy)]
+pub(super) struct Printed<'a> {
+    pub code: &'a Native,
+    /// Elements that it has for one of the program: two where each part is computed by itself.
+    pub parts: usize,
 }
 
 impl ProgramCode {
@@ -79,7 +87,7 @@ impl ProgramCode {
         if !is_told && !divisors.is_empty() {
             return None;
         }
-        // Sums of complex numbers are those of twice as many floats.
+        // Complex numbers that are only added, subtracted or negated are computed as twice as many floats.
         let of_parts = is_of_parts(program, kinds);
         let own = |dtype: DType| if of_parts { dtype.to_real() } else { dtype };
         let read = |kind: &LoadKind| match kind {
@@ -138,7 +146,12 @@ impl ProgramCode {
     /// The code for some rows of `len` elements, if the program is printed by now: from then on there always
     /// is one. Its operands are the loads, then the numbers, both in order, then accumulators, if it ends
     /// with these, then the result.
-    pub(super) fn printed(&self, rows: usize, len: usize, write: Write) -> Option<&Native> {
+    pub(super) fn printed(&self, rows: usize, len: usize, write: Write) -> Option<Printed<'_>> {
+        let code = self.native(rows, len, write)?;
+        Some(Printed { code, parts: self.parts })
+    }
+
+    fn native(&self, rows: usize, len: usize, write: Write) -> Option<&Native> {
         let is_wanted = match Printing::active() {
             Printing::Never => false,
             Printing::Worth => self.cached.get().is_some() || self.is_worth(rows, len),

@@ -34,7 +34,7 @@ const GROUP_ELEMENTS: usize = 64 * LEAF_ELEMENTS;
 /// elements.
 const ACCUMULATED_ELEMENTS: usize = 16 * LEAF_ELEMENTS;
 
-/// Elements that are reduced, some milliseconds long, before anybody is asked whether to go on.
+/// Elements that are reduced, some milliseconds long, before the caller is asked whether to go on.
 const UNASKED_ELEMENTS: usize = 1 << 23;
 
 /// Parts that the groups of one block are divided into, at most twice as many.

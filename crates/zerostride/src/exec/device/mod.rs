@@ -154,8 +154,9 @@ impl<'a> Run<'a> {
         for (index, step) in steps.iter().enumerate() {
             let buffer = &buffers[step.output];
             if let Some(target) = target.filter(|_| index + 1 == steps.len()) {
-                self.step(queue, step, DeviceElements { piece: DeviceBytes::of_tensor(target), first: 0 })?;
+                // Also a step that fails may have written.
                 target.storage().count_write();
+                self.step(queue, step, DeviceElements { piece: DeviceBytes::of_tensor(target), first: 0 })?;
             } else {
                 let bytes = checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
                 let memory = queue.allocate(bytes, &buffer.shape)?;

@@ -354,7 +354,7 @@ pub(crate) fn empty(index: usize, bytes: usize, layout: Layout, dtype: DType) ->
 pub(crate) fn upload(index: usize, bytes: &[u8], layout: Layout, dtype: DType) -> Result<Tensor> {
     let queue = Queue::of(index)?;
     let memory = queue.allocate(bytes.len(), layout.shape())?;
-    // SAFETY: the memory has as many bytes, and nobody else has it.
+    // SAFETY: the memory has as many bytes, and is known here alone.
     unsafe { queue.gpu.upload(bytes, memory.address()) }.map_err(|error| queue.failure(&error))?;
     Ok(tensor(queue.device(), memory, layout, dtype))
 }

@@ -1,6 +1,5 @@
 //! Owns single operations on rows: the code that a plan would run, on rows in place, without a plan and
-//! divided as that would be. It does not know who may touch the elements
-//! (`mod.rs`).
+//! divided as that would be. It does not know who may touch the elements (`desk.rs`).
 
 use super::gather;
 use super::loops::Loops;

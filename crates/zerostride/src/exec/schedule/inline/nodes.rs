@@ -1,5 +1,5 @@
 //! Owns expressions of so few elements that a plan would cost more than it saves: node by node, each on all
-//! of its elements, which stay in cache for the next. It does not know how a node is computed (`mod.rs`).
+//! of its elements, which stay in cache for the next. It does not know how a node is computed (`node.rs`).
 //!
 //! Other operations may run between two nodes. The value is that of one moment all the same: it is only given
 //! out if no operand has been written to since the first node.

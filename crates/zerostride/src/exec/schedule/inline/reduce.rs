@@ -1,6 +1,6 @@
 //! Owns reductions of a tensor whose elements are in cache: by one thread, in place, without a plan. It does
 //! not know the tree in which elements are combined (`kernels`), which makes the bits those of a plan, nor
-//! how a fold is handed them (`body/grid.rs`).
+//! how a fold is handed them (`body/fold.rs`).
 
 use smallvec::SmallVec;
 use zerostride_kernels::{Reducer, pack_dense};
