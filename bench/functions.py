@@ -5,7 +5,7 @@
     python bench/functions.py [FILTER] [--seconds 0.2] [--inductor] [--dtypes f32,f64]
 
 Both write into memory that is there and take turns. A figure is the shortest time of a call less that of a call on
-half of the elements, divided by the other half. (Calls on a few elements take a shorter way, so that their time would
+a quarter of the elements, divided by the others. (Calls on a few elements take a shorter way, so that their time would
 not be that of a call alone.) 2,048 elements are in L1, 32,768 in L2. A ratio above 1 means that zerostride is faster.
 `--inductor` adds the loops that TorchInductor compiles, which takes a C++ compiler and some seconds for each function.
 Close other programs.
@@ -75,17 +75,18 @@ def best(call, operands, result, seconds):
 
 def measure(sides, operands, count, seconds):
     """ns an element for each side, a call on tensors and one that shares their memory in turns."""
-    whole, half = ([operand[:n].clone() for operand in operands] for n in (count, count // 2))
+    few = count // 4
+    whole, quarter = ([operand[:n].clone() for operand in operands] for n in (count, few))
     times = {}
     for _ in range(4):
         for side, (call, share) in sides.items():
-            for part in (whole, half):
+            for part in (whole, quarter):
                 result = torch.empty_like(part[0])
                 shared = [share(tensor) for tensor in part], share(result)
                 key = side, len(result)
                 times[key] = min(times.get(key, float("inf")), best(call, *shared, seconds / 4))
     # Noise may leave nothing of a short time.
-    return {side: max((times[side, count] - times[side, count // 2]) / (count // 2) * 1e9, 1e-3) for side in sides}
+    return {side: max((times[side, count] - times[side, few]) / (count - few) * 1e9, 1e-3) for side in sides}
 
 
 def compiled(function):
