@@ -1,6 +1,6 @@
 //! Owns functions of `f32` near their minimum. They are so flat there that the errors of a general formula
 //! would put results of neighbours in the wrong order; what is rounded here rises with the distance from the
-//! minimum by more than its own errors.
+//! minimum by more than its own errors. It does not know what the functions are elsewhere.
 //!
 //! The constants come from `coefficients/minimum.py`.
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use iced_x86::Code as Encoding;
 
+use super::encodings::pair;
 use super::near::permute;
 use super::set::Set;
 use super::steps::{Act, Listing, Shape, moved};
@@ -26,7 +27,8 @@ impl Parts {
         let bytes = set.vector_bytes();
         let both = *self.both.entry(first).or_insert_with(|| {
             let mut load = |offset: u32| {
-                let make = moved(whole_move(set, true), bytes);
+                let load = pair!(VEX_Vmovupd_xmm_xmmm128, EVEX_Vmovupd_xmm_k1z_xmmm128);
+                let make = moved(load.encoding(set, bytes), bytes);
                 let act = Act::Load { input: first, bytes: ELEMENT_BYTES_OF_PARTS, offset, make };
                 list.push(act, [NONE; OPERANDS], false)
             };
@@ -67,20 +69,11 @@ pub(super) fn write(list: &mut Listing, set: Set, parts: [Id; 2]) -> [(Act, Id);
         }
     };
     [0, 1].map(|half| {
-        let make = moved(whole_move(set, false), bytes);
+        let store = pair!(VEX_Vmovupd_xmmm128_xmm, EVEX_Vmovupd_xmmm128_k1z_xmm);
+        let make = moved(store.encoding(set, bytes), bytes);
         let offset = half as u32 * bytes;
         (Act::Store { result: 0, bytes: ELEMENT_BYTES_OF_PARTS, offset, make }, halves[half])
     })
-}
-
-/// The move of a whole vector from or to memory.
-fn whole_move(set: Set, is_load: bool) -> Encoding {
-    match (set, is_load) {
-        (Set::Avx512, true) => Encoding::EVEX_Vmovupd_zmm_k1z_zmmm512,
-        (Set::Avx512, false) => Encoding::EVEX_Vmovupd_zmmm512_k1z_zmm,
-        (Set::Avx2, true) => Encoding::VEX_Vmovupd_ymm_ymmm256,
-        (Set::Avx2, false) => Encoding::VEX_Vmovupd_ymmm256_ymm,
-    }
 }
 
 fn two(list: &mut Listing, encoding: Encoding, immediate: Option<u8>, of: [Id; 2], bytes: u32) -> Id {
