@@ -88,8 +88,15 @@ const UNSAFE: &[&str] = &[
 /// Crates whose root forbids unsafe code altogether.
 const SAFE: [&str; 5] = ["crates/shape", "crates/ops", "crates/code", "crates/explain", "xtask"];
 
-/// PyO3's one-time initialisations that release the GIL.
-const HALF_MADE: [&str; 2] = ["PyOnceLock", "intern!("];
+/// One-time initialisations that a fork may find half made, in the sources that begin so, and what to use:
+/// PyO3's release the GIL, and other threads wait for those of the standard library.
+const HALF_MADE: [(&str, [&str; 2], &str); 5] = [
+    ("crates/python/src/", ["PyOnceLock", "intern!("], "once.rs"),
+    ("crates/ops/src/", ["OnceLock", "LazyLock"], "once_cell::race"),
+    ("crates/kernels/src/", ["OnceLock", "LazyLock"], "once_cell::race"),
+    ("crates/cuda/src/", ["OnceLock", "LazyLock"], "once_cell::race"),
+    ("crates/zerostride/src/", ["OnceLock", "LazyLock"], "once_cell::race"),
+];
 
 /// Generated files, whose lines may have any length.
 const WRITTEN: [&str; 2] = ["bench/records/", "docs/python/reference.md"];
@@ -148,12 +155,12 @@ fn source(name: &str, text: &str, problems: &mut Vec<String>) {
     let is_code = |line: &&str| !line.trim_start().starts_with("//");
     let is_unsafe =
         |line: &str| ["{", "fn", "impl"].iter().any(|next| line.contains(&["unsafe", next].join(" ")));
-    let may_be_half_made = |line: &str| HALF_MADE.iter().any(|made| line.contains(made));
-    if name.starts_with("crates/python/src/") && text.lines().filter(is_code).any(may_be_half_made) {
-        problems.push(format!(
-            "{name}: {} may be found half made by a fork: use once.rs",
-            HALF_MADE.join(" or ")
-        ));
+    for (sources, made, instead) in HALF_MADE {
+        let may_be_half_made = |line: &str| made.iter().any(|made| line.contains(made));
+        if name.starts_with(sources) && text.lines().filter(is_code).any(may_be_half_made) {
+            let made = made.join(" or ");
+            problems.push(format!("{name}: {made} may be found half made by a fork: use {instead}"));
+        }
     }
     if text.lines().filter(is_code).any(is_unsafe) && !UNSAFE.contains(&name) {
         problems.push(format!("{name}: unsafe code belongs in {}", UNSAFE.join(", ")));

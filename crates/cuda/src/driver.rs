@@ -5,9 +5,9 @@ use std::env;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::process;
 use std::ptr;
-use std::sync::OnceLock;
 
 use libloading::Library;
+use once_cell::race::OnceBox;
 
 use crate::Error;
 
@@ -107,14 +107,14 @@ struct Driver {
     /// The process that opened it: it is of no use to a child.
     process: u32,
     /// Those that were opened: one that could not be used may be asked again.
-    devices: Vec<OnceLock<Gpu>>,
+    devices: Vec<OnceBox<Gpu>>,
     _library: Library,
 }
 
 /// The driver, opened by the first call.
 fn driver() -> Result<&'static Driver, Error> {
-    static DRIVER: OnceLock<Result<Driver, Error>> = OnceLock::new();
-    let driver = DRIVER.get_or_init(Driver::open).as_ref().map_err(Error::clone)?;
+    static DRIVER: OnceBox<Result<Driver, Error>> = OnceBox::new();
+    let driver = DRIVER.get_or_init(|| Box::new(Driver::open())).as_ref().map_err(Error::clone)?;
     if driver.process == process::id() { Ok(driver) } else { Err(Error::Forked) }
 }
 
@@ -161,7 +161,7 @@ impl Driver {
             call!(driver, cuInit(0))?;
             call!(driver, cuDeviceGetCount(&mut count))?;
         }
-        driver.devices.resize_with(usize::try_from(count).unwrap_or(0), OnceLock::new);
+        driver.devices.resize_with(usize::try_from(count).unwrap_or(0), OnceBox::new);
         Ok(driver)
     }
 
@@ -209,10 +209,7 @@ impl Gpu {
         let driver = driver()?;
         let device =
             driver.devices.get(index).ok_or(Error::NoDevice { index, count: driver.devices.len() })?;
-        match device.get() {
-            Some(gpu) => Ok(gpu),
-            None => Gpu::retain(driver, index).map(|gpu| device.get_or_init(|| gpu)),
-        }
+        device.get_or_try_init(|| Gpu::retain(driver, index).map(Box::new))
     }
 
     fn retain(driver: &Driver, index: usize) -> Result<Gpu, Error> {

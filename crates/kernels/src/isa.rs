@@ -6,7 +6,8 @@
 use std::fmt;
 #[cfg(target_arch = "x86_64")]
 use std::marker::PhantomData;
-use std::sync::OnceLock;
+
+use once_cell::race::OnceBox;
 
 use crate::lane::{self, Register};
 
@@ -58,11 +59,12 @@ impl Isa {
     /// assert!(zerostride_kernels::Isa::active().is_supported());
     /// ```
     pub fn active() -> Isa {
-        static ACTIVE: OnceLock<Isa> = OnceLock::new();
-        *ACTIVE.get_or_init(|| match std::env::var_os("ZEROSTRIDE_ISA") {
+        static ACTIVE: OnceBox<Isa> = OnceBox::new();
+        let find = || match std::env::var_os("ZEROSTRIDE_ISA") {
             None => widest(),
             Some(name) => named(&name.to_string_lossy()).unwrap_or_else(|problem| panic!("{problem}")),
-        })
+        };
+        *ACTIVE.get_or_init(|| Box::new(find()))
     }
 }
 

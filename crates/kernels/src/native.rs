@@ -2,8 +2,8 @@
 //! executable at once. It does not know what the code does.
 
 use std::ptr::NonNull;
-use std::sync::OnceLock;
 
+use once_cell::race::OnceBox;
 use zerostride_code::Row;
 
 /// Machine code in memory of its own, which ends with it.
@@ -58,8 +58,8 @@ impl Printing {
     /// # Panics
     /// If `ZEROSTRIDE_CODE` has none of its values.
     pub fn active() -> Printing {
-        static ACTIVE: OnceLock<Printing> = OnceLock::new();
-        *ACTIVE.get_or_init(|| {
+        static ACTIVE: OnceBox<Printing> = OnceBox::new();
+        let find = || {
             let asked = match std::env::var_os("ZEROSTRIDE_CODE") {
                 None => Printing::Worth,
                 Some(asked) if asked == Printing::NAMES[0] => Printing::Always,
@@ -70,7 +70,8 @@ impl Printing {
                 }
             };
             if printer::is_there() && gives_memory() { asked } else { Printing::Never }
-        })
+        };
+        *ACTIVE.get_or_init(|| Box::new(find()))
     }
 
     /// What is done in this process and why, in a few words for people.
@@ -89,8 +90,7 @@ impl Printing {
 
 /// Whether the system gives memory for code.
 fn gives_memory() -> bool {
-    static GIVES: OnceLock<bool> = OnceLock::new();
-    *GIVES.get_or_init(|| Native::new(&[0]).is_some())
+    Native::new(&[0]).is_some()
 }
 
 impl Native {

@@ -5,7 +5,7 @@
 //! Only `isa.rs` tells families apart; all other code asks a row here. The engine's
 //! `fused/instruction_sets.rs` runs every row on every machine.
 
-use std::sync::OnceLock;
+use once_cell::race::OnceRef;
 
 use crate::isa::{is_amd, is_zen5};
 
@@ -74,7 +74,7 @@ impl Tuning {
     /// assert!(Tuning::ALL.contains(&Tuning::active()));
     /// ```
     pub fn active() -> &'static Tuning {
-        static ACTIVE: OnceLock<&Tuning> = OnceLock::new();
+        static ACTIVE: OnceRef<'static, Tuning> = OnceRef::new();
         ACTIVE.get_or_init(|| match std::env::var_os("ZEROSTRIDE_PROCESSOR") {
             None if is_zen5() => &ZEN5,
             None if is_amd() => &ZEN,

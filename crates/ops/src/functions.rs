@@ -10,7 +10,7 @@
 //! - if there are any, the arguments that only Python takes: `out`, `dtype`, and those that have no effect
 //!   here.
 
-use std::sync::OnceLock;
+use once_cell::race::OnceBox;
 
 use crate::signature::{Parameter, parameter};
 use crate::{Kind, Signature};
@@ -257,18 +257,19 @@ impl Function {
 
     /// The arguments with their kinds and defaults.
     pub fn signature(self) -> &'static Signature {
-        static SIGNATURES: [OnceLock<Signature>; Function::ALL.len()] =
-            [const { OnceLock::new() }; Function::ALL.len()];
-        SIGNATURES[self as usize].get_or_init(|| Signature::parse(self.info().parameters.iter().copied()))
+        static SIGNATURES: [OnceBox<Signature>; Function::ALL.len()] =
+            [const { OnceBox::new() }; Function::ALL.len()];
+        let parse = || Box::new(Signature::parse(self.info().parameters.iter().copied()));
+        SIGNATURES[self as usize].get_or_init(parse)
     }
 
     /// The arguments that Python takes.
     pub fn python_signature(self) -> &'static Signature {
-        static SIGNATURES: [OnceLock<Signature>; Function::ALL.len()] =
-            [const { OnceLock::new() }; Function::ALL.len()];
+        static SIGNATURES: [OnceBox<Signature>; Function::ALL.len()] =
+            [const { OnceBox::new() }; Function::ALL.len()];
         let FunctionInfo { parameters, more, .. } = *self.info();
         let more = (!more.is_empty()).then_some(Parameter { notation: more, kinds: &[] });
-        let parse = || Signature::parse(parameters.iter().copied().chain(more));
+        let parse = || Box::new(Signature::parse(parameters.iter().copied().chain(more)));
         SIGNATURES[self as usize].get_or_init(parse)
     }
 

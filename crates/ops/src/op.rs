@@ -1,7 +1,7 @@
 //! Owns the `Op` enum and its description, both generated from the table of operations. It does not know the
 //! rules of dtypes (`infer.rs`).
 
-use std::sync::OnceLock;
+use once_cell::race::OnceBox;
 
 use crate::signature::{Parameter, parameter};
 use crate::{Kind, Signature};
@@ -263,8 +263,9 @@ impl Op {
 
     /// The arguments with their kinds and defaults.
     pub fn signature(self) -> &'static Signature {
-        static SIGNATURES: [OnceLock<Signature>; Op::ALL.len()] = [const { OnceLock::new() }; Op::ALL.len()];
-        SIGNATURES[self as usize].get_or_init(|| Signature::parse(self.info().parameters.iter().copied()))
+        static SIGNATURES: [OnceBox<Signature>; Op::ALL.len()] = [const { OnceBox::new() }; Op::ALL.len()];
+        let parse = || Box::new(Signature::parse(self.info().parameters.iter().copied()));
+        SIGNATURES[self as usize].get_or_init(parse)
     }
 
     /// Whether it is a method of tensors in Python: the parts of complex numbers are attributes there, as in

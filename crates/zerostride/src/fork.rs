@@ -5,8 +5,9 @@
 //! A lock that another thread of the parent holds at that moment would never be free in the child, and its
 //! data might be half changed. So the thread that forks takes all locks of the process first, as POSIX
 //! proposes (`pthread_atfork`), and both processes release them afterwards. All locks are held briefly, and
-//! no foreign code runs meanwhile. Every static of the crate that threads share is therefore a [`Lock`] or a
-//! [`OnceLock`] of this file: a lock is known here from the moment it is first taken.
+//! no foreign code runs meanwhile. Every static of the crate that threads share is therefore a [`Lock`],
+//! which is known here from the moment it is first taken, or a [`OnceBox`], which no thread ever waits for:
+//! two that want its value at the same time may both make one.
 //!
 //! Claims and the pool of threads are held for longer and carry the number of their process: in the child
 //! only those of the thread that forked count.
@@ -15,9 +16,10 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use once_cell::race::OnceBox;
 
 /// How many forks lie between the first process and this one. It changes while there is only one thread.
 static FORKS: AtomicUsize = AtomicUsize::new(0);
@@ -71,9 +73,10 @@ pub(crate) enum Guarded {
     /// The queue of devices and the kernels that are kept for them.
     #[cfg(feature = "cuda")]
     Devices,
-    /// The plans and the codes that are kept.
+    /// The plans and the codes that are kept, and the first code that is printed.
     Plans,
     Stepped,
+    FirstCode,
     Codes,
     /// The warnings given so far, the hook for warnings, and the policy of the process.
     Warned,
@@ -137,58 +140,8 @@ impl<T: Send> Lock<T> {
     }
 }
 
-/// Held while a shared value is stored.
-static SETTLING: Mutex<()> = Mutex::new(());
-
-/// A value that is made once, as the standard library's, except that a fork never finds it half made: two
-/// threads that want it at the same time may both make one.
-pub(crate) struct OnceLock<T>(std::sync::OnceLock<T>);
-
-impl<T> OnceLock<T> {
-    pub(crate) const fn new() -> OnceLock<T> {
-        OnceLock(std::sync::OnceLock::new())
-    }
-
-    #[inline]
-    pub(crate) fn get(&self) -> Option<&T> {
-        self.0.get()
-    }
-
-    #[inline]
-    pub(crate) fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
-        match self.0.get() {
-            Some(value) => value,
-            None => self.settle(make()),
-        }
-    }
-
-    #[cold]
-    fn settle(&self, value: T) -> &T {
-        let _settling = lock(&SETTLING);
-        self.0.get_or_init(|| value)
-    }
-}
-
-impl<T> Default for OnceLock<T> {
-    fn default() -> OnceLock<T> {
-        OnceLock::new()
-    }
-}
-
-impl<T: Clone> Clone for OnceLock<T> {
-    fn clone(&self) -> OnceLock<T> {
-        OnceLock(self.0.clone())
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
 /// The first function that a child runs.
-static IN_CHILD: std::sync::OnceLock<fn()> = std::sync::OnceLock::new();
+static IN_CHILD: OnceBox<fn()> = OnceBox::new();
 
 /// Registers the fork handlers; a child begins with `in_child`, which forgets the threads of its parent.
 pub(crate) fn watch(in_child: fn()) {
@@ -197,7 +150,7 @@ pub(crate) fn watch(in_child: fn()) {
     if IS_WATCHED.load(Ordering::Relaxed) || IS_WATCHED.swap(true, Ordering::Relaxed) {
         return;
     }
-    let _ = IN_CHILD.set(in_child);
+    let _ = IN_CHILD.set(Box::new(in_child));
     #[cfg(unix)]
     // SAFETY: the three functions may be called at any fork for as long as the process lives, and none of
     // them unwinds: they lock, which ignores poison, and store. Where there is no memory for the list, forks
@@ -225,7 +178,6 @@ fn hold_all() -> Vec<Box<dyn Any>> {
         // A thread that held one of them may have registered another one meanwhile.
         if all.len() == known.len() {
             held.push(Box::new(all));
-            held.push(Box::new(lock(&SETTLING)));
             return held;
         }
     }
@@ -353,11 +305,5 @@ mod tests {
             x.to_vec::<f32>().unwrap() == [2.0, 6.0, 4.0, 8.0]
         });
         assert!(succeeds);
-    }
-
-    #[test]
-    fn a_value_is_made_once() {
-        let value = OnceLock::new();
-        assert_eq!((value.get(), value.get_or_init(|| 1), value.get_or_init(|| 2)), (None, &1, &1));
     }
 }

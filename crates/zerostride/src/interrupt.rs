@@ -3,9 +3,11 @@
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+
+use once_cell::race::OnceBox;
 
 use crate::{Error, Result, fork};
 
@@ -167,7 +169,7 @@ pub(crate) fn put_off<T>(work: impl FnOnce() -> T) -> T {
 /// tensors meanwhile, as [`Error::HeldHere`] says.
 pub type Waiter = fn(&mut (dyn FnMut() -> bool + Send)) -> bool;
 
-static WAITER: OnceLock<Waiter> = OnceLock::new();
+static WAITER: OnceBox<Waiter> = OnceBox::new();
 
 /// Says how all threads of the process wait for tensors, unless that has been said before: for languages with
 /// a lock that a thread must not hold meanwhile, or with signals to look for.
@@ -181,7 +183,7 @@ static WAITER: OnceLock<Waiter> = OnceLock::new();
 /// ```
 pub fn set_waiter(waiter: Waiter) {
     // The first one stays.
-    let _ = WAITER.set(waiter);
+    let _ = WAITER.set(Box::new(waiter));
 }
 
 /// Waits until `attempt` returns true; `false` if the thread was interrupted.

@@ -3,11 +3,11 @@
 //! tells none, common ones.
 
 use std::fs;
+use std::num::NonZeroUsize;
 
+use once_cell::race::OnceNonZeroUsize;
 use zerostride_code::Write;
 use zerostride_kernels::Tuning;
-
-use crate::fork::OnceLock;
 
 /// How a loop writes its results that touches `bytes`, of which it writes `written`. Only `long` rows are
 /// worth non-temporal stores.
@@ -45,20 +45,20 @@ pub(super) fn is_memcpy(bytes: usize) -> bool {
 
 /// Bytes of the last level of cache, which all cores share.
 fn last_level() -> usize {
-    static BYTES: OnceLock<usize> = OnceLock::new();
-    *BYTES.get_or_init(|| largest().unwrap_or(DEFAULT))
+    static BYTES: OnceNonZeroUsize = OnceNonZeroUsize::new();
+    BYTES.get_or_init(|| largest().unwrap_or(DEFAULT)).get()
 }
 
 /// The last level where the system does not tell its size.
-const DEFAULT: usize = 16 << 20;
+const DEFAULT: NonZeroUsize = NonZeroUsize::new(16 << 20).unwrap();
 
 /// The largest cache that Linux lists for the first processor.
-fn largest() -> Option<usize> {
+fn largest() -> Option<NonZeroUsize> {
     let caches = fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
     let size = |cache: fs::DirEntry| {
         let text = fs::read_to_string(cache.path().join("size")).ok()?;
         let kib: usize = text.trim().strip_suffix('K')?.parse().ok()?;
-        kib.checked_mul(1 << 10)
+        NonZeroUsize::new(kib.checked_mul(1 << 10)?)
     };
     caches.flatten().filter_map(size).max()
 }

@@ -16,10 +16,12 @@ use std::sync::{Arc, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
+use once_cell::race::OnceBox;
+
 use super::region::{Region, mapped_bytes};
 use super::storage::Storage;
 use super::{borrow, hazard};
-use crate::fork::{self, Guarded, Lock, OnceLock};
+use crate::fork::{self, Guarded, Lock};
 
 /// What the pool holds and how often it could help, over all threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,7 +111,7 @@ static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 /// A quarter of the memory that the machine, or the control group that the process lives in, has; where that
 /// is unknown, 1 GiB.
 fn default_limit() -> usize {
-    static DEFAULT: OnceLock<usize> = OnceLock::new();
+    static DEFAULT: OnceBox<usize> = OnceBox::new();
     let kibibytes = |text: String| -> Option<usize> {
         text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.parse().ok())
     };
@@ -117,7 +119,7 @@ fn default_limit() -> usize {
         let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(kibibytes).map(|kb| kb << 10);
         let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
         let group = group.and_then(|text| text.trim().parse().ok());
-        machine.into_iter().chain(group).min().map_or(1 << 30, |bytes| bytes / 4)
+        Box::new(machine.into_iter().chain(group).min().map_or(1 << 30, |bytes| bytes / 4))
     })
 }
 

@@ -6,12 +6,11 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use once_cell::race::OnceBox;
 use smallvec::SmallVec;
 use zerostride_kernels::{may_fault, store_scalar};
 use zerostride_ops::{Category, DType, Op, Reduction, Scalar};
 use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims};
-
-use crate::fork::OnceLock;
 
 /// Elements of a tile: the program runs on that many at a time.
 pub(crate) const TILE_ELEMENTS: usize = 2048;
@@ -126,7 +125,7 @@ pub(super) fn bits(number: Scalar) -> [u64; 2] {
 /// A cell for what an executor compiles from a program, found again whenever the plan runs. The plan does not
 /// look inside.
 #[derive(Clone, Default)]
-pub(crate) struct Kept(OnceLock<Arc<dyn Any + Send + Sync>>);
+pub(crate) struct Kept(OnceBox<Arc<dyn Any + Send + Sync>>);
 
 impl Kept {
     /// The content, made if there is none yet.
@@ -134,7 +133,10 @@ impl Kept {
     /// # Panics
     /// If the content is of another type.
     pub(crate) fn get<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> &T {
-        self.0.get_or_init(|| Arc::new(make())).downcast_ref().expect("a program is run by one executor")
+        self.0
+            .get_or_init(|| Box::new(Arc::new(make())))
+            .downcast_ref()
+            .expect("a program is run by one executor")
     }
 }
 

@@ -14,9 +14,10 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use std::{hint, thread};
 
+use once_cell::race::OnceBox;
+
 use super::crew::Crew;
 use super::processor;
-use crate::fork::OnceLock;
 use crate::threads::SEATS;
 
 /// How long a thread waits to be asked again before it goes back to its pool, which lets it sleep.
@@ -83,10 +84,10 @@ thread_local! {
 impl Helpers {
     /// The helpers that this thread may ask: of its own pool, or of the global one.
     pub(super) fn of_this_thread() -> Arc<Helpers> {
-        static GLOBAL: OnceLock<Arc<Helpers>> = OnceLock::new();
+        static GLOBAL: OnceBox<Arc<Helpers>> = OnceBox::new();
         let own = || match rayon::current_thread_index() {
             Some(_) => Arc::default(),
-            None => Arc::clone(GLOBAL.get_or_init(Arc::default)),
+            None => Arc::clone(GLOBAL.get_or_init(Box::default)),
         };
         let kept = |kept: &RefCell<Option<_>>| Arc::clone(kept.borrow_mut().get_or_insert_with(own));
         // A thread that is ending has none any more.

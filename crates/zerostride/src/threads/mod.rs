@@ -17,10 +17,11 @@ use std::error::Error as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use once_cell::race::OnceBox;
 use zerostride_kernels::{Isa, Printing, Tuning};
 use zerostride_shape::ErrorClass;
 
-use crate::fork::{self, Guarded, Lock, OnceLock};
+use crate::fork::{self, Guarded, Lock};
 use crate::{Error, Result};
 
 pub(crate) use parts::WorkSize;
@@ -56,7 +57,7 @@ pub fn num_threads() -> usize {
 /// as the environment says or the processor runs. There is none where the system starts no threads, nor in a
 /// forked child of the process that started it: there the calling thread works alone.
 fn has_pool(threads: usize) -> bool {
-    static POOL: OnceLock<Option<usize>> = OnceLock::new();
+    static POOL: OnceBox<Option<usize>> = OnceBox::new();
     let process = POOL.get().unwrap_or_else(|| {
         let _starting = STARTING.lock();
         POOL.get_or_init(|| {
@@ -64,7 +65,7 @@ fn has_pool(threads: usize) -> bool {
                 if threads == 0 { asked().map_or(0, |asked| asked.min(SEATS + 1)) } else { threads };
             let started = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
             // An error without a source says that the pool runs already.
-            started.err().is_none_or(|error| error.source().is_none()).then(fork::process)
+            Box::new(started.err().is_none_or(|error| error.source().is_none()).then(fork::process))
         })
     });
     *process == Some(fork::process())

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use once_cell::race::OnceBox;
 use smallvec::SmallVec;
 use zerostride_code::{Builder, Read, Row, Type, Value, Write};
 use zerostride_kernels::{
@@ -14,7 +15,7 @@ use zerostride_kernels::{
 use zerostride_ops::{Category, DType, Op, Reduction};
 
 use super::load_kind::LoadKind;
-use crate::fork::{Guarded, Lock, OnceLock};
+use crate::fork::{Guarded, Lock};
 use crate::plan::{Instruction, Program, Register};
 
 /// Elements that a program computes by its stages before it is printed, which takes as long as some tens of
@@ -64,8 +65,8 @@ pub(in crate::exec) struct ProgramCode {
     parts: usize,
     /// Elements that were computed so far, at most [`WORTH_ELEMENTS`] and some.
     computed: AtomicUsize,
-    cached: OnceLock<Option<Arc<Native>>>,
-    streaming: OnceLock<Option<Arc<Native>>>,
+    cached: OnceBox<Option<Arc<Native>>>,
+    streaming: OnceBox<Option<Arc<Native>>>,
 }
 
 /// The machine code of a program.
@@ -115,7 +116,7 @@ impl ProgramCode {
             end,
             prefetch_bytes: 0,
         };
-        let (computed, cached, streaming) = (AtomicUsize::new(0), OnceLock::new(), OnceLock::new());
+        let (computed, cached, streaming) = (AtomicUsize::new(0), OnceBox::new(), OnceBox::new());
         let parts = if of_parts { 2 } else { 1 };
         Some(ProgramCode { source, parts, computed, cached, streaming })
     }
@@ -158,10 +159,11 @@ impl ProgramCode {
             Printing::Always => true,
         };
         let of = |end| kept(CodeKey { end, ..self.source.clone() });
-        let cached = is_wanted.then(|| self.cached.get_or_init(|| of(self.source.end)).as_deref())??;
+        let cached =
+            is_wanted.then(|| self.cached.get_or_init(|| Box::new(of(self.source.end))).as_deref())??;
         match (write, self.source.end) {
             (Write::NonTemporal, End::Stored(_)) => {
-                let streaming = self.streaming.get_or_init(|| of(End::Stored(Write::NonTemporal)));
+                let streaming = self.streaming.get_or_init(|| Box::new(of(End::Stored(Write::NonTemporal))));
                 Some(streaming.as_deref().unwrap_or(cached))
             }
             _ => Some(cached),
@@ -203,13 +205,27 @@ fn kept(source: CodeKey) -> Option<Arc<Native>> {
     if let Some(code) = CODES.lock().get_or_insert_default().get(&source) {
         return code.clone();
     }
-    let code = source.row().and_then(|row| Native::of(&row)).map(Arc::new);
+    let code = source.row().and_then(|row| print(&row)).map(Arc::new);
     let mut codes = CODES.lock();
     let codes = codes.get_or_insert_default();
     if codes.len() >= MOST_CODES {
         codes.clear();
     }
     codes.insert(source, code.clone());
+    code
+}
+
+/// The code of a row in memory; `None` where none is printed. The assembler makes a table for the first one,
+/// which a fork waits for: a child has no thread that completes it.
+fn print(row: &Row) -> Option<Native> {
+    static HAS_PRINTED: Lock<bool> = Lock::new(Guarded::FirstCode, false);
+    let mut has_printed = HAS_PRINTED.lock();
+    if *has_printed {
+        drop(has_printed);
+        return Native::of(row);
+    }
+    let code = Native::of(row);
+    *has_printed = code.is_some();
     code
 }
 

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use once_cell::race::OnceBox;
 use smallvec::SmallVec;
 use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, Reducer, lane_rows, lanes};
 use zerostride_ops::DType;
@@ -18,7 +19,6 @@ use crate::exec::cache;
 use crate::exec::elements::{
     ElementSlice, LineOrder, ReduceInput, StepOutput, StridedElements, StridedRange, Window, Written,
 };
-use crate::fork::OnceLock;
 use crate::memory::Block;
 use crate::plan::{
     Cost, ElementSource, FoldForm, Grid, LANE_ROWS, Pairs, REDUCED_TILE_ELEMENTS, ReduceWalk,
@@ -52,7 +52,7 @@ struct PreparedReduce {
 /// among so many threads, which may end with a smaller one. Threads look here all at once, and so without a
 /// lock.
 #[derive(Default)]
-struct ReduceLoops(OnceLock<Box<(Shape, ReduceLoop, ReduceLoops)>>);
+struct ReduceLoops(OnceBox<(Shape, ReduceLoop, ReduceLoops)>);
 
 /// The loop over a window, wherever it begins.
 struct ReduceLoop {
@@ -205,7 +205,7 @@ impl ReduceLoops {
     /// The loop over a window whose kept dimensions have these sizes.
     fn get(&self, part: &Shape, make: impl Fn() -> ReduceLoop) -> &ReduceLoop {
         let (known, own, others) =
-            &**self.0.get_or_init(|| Box::new((part.clone(), make(), ReduceLoops::default())));
+            self.0.get_or_init(|| Box::new((part.clone(), make(), ReduceLoops::default())));
         if known == part { own } else { others.get(part, make) }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use once_cell::race::OnceBox;
 use smallvec::SmallVec;
 use zerostride_code::Write;
 use zerostride_kernels::{CACHE_LINE_BYTES, fence};
@@ -15,7 +16,6 @@ use crate::exec::cache;
 use crate::exec::elements::{
     NEAR_STEPS, PanelOperand, PanelShare, PanelWriter, StridedElements, Window, Written,
 };
-use crate::fork::OnceLock;
 use crate::memory::Block;
 use crate::plan::{
     Cost, ElementSource, Instruction, LEAST_PRINTED_ROW_BYTES, Load, PanelWalk, Program, RowForm,
@@ -64,7 +64,7 @@ pub(super) fn run<'a>(
     // Windows are divided among threads by their caller.
     let windows = window.steps.is_some();
     let PreparedLoop { walk, compiled, cost } =
-        loops.get_or_init(|| PreparedLoop::new(shape, program, strides, dtype, in_place, windows));
+        loops.get_or_init(|| Box::new(PreparedLoop::new(shape, program, strides, dtype, in_place, windows)));
     let long = walk.form(steps(strides)) == RowForm::Dense
         && walk.row() * item >= least_streamed(walk, strides, item);
     // In place, a line is in cache when it is written: it has just been read.
@@ -128,7 +128,7 @@ pub(in crate::exec) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Opti
         let of_all = compiled(&|load| load.strides.iter().all(|&stride| stride == 0));
         Some(InCache { of_rows, of_all })
     };
-    program.kept.get(PreparedMap::default).in_cache.get_or_init(make).as_ref()
+    program.kept.get(PreparedMap::default).in_cache.get_or_init(|| Box::new(make())).as_ref()
 }
 
 /// Bytes from which on rows of elements of `item` bytes at these strides are worth non-temporal stores.
@@ -157,9 +157,9 @@ fn steps(strides: &Strides) -> &[isize] {
 /// What is prepared for a program: its loop out of place and in place, and its stages over elements in cache.
 #[derive(Default)]
 struct PreparedMap {
-    apart: OnceLock<PreparedLoop>,
-    in_place: OnceLock<PreparedLoop>,
-    in_cache: OnceLock<Option<InCache>>,
+    apart: OnceBox<PreparedLoop>,
+    in_place: OnceBox<PreparedLoop>,
+    in_cache: OnceBox<Option<InCache>>,
 }
 
 /// A program prepared for a loop.

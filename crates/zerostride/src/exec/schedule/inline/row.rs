@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use once_cell::race::{OnceBox, OnceRef};
 use smallvec::SmallVec;
 use zerostride_kernels::{MapKernel, StridedKernel, map_kernel, store_scalar, strided_kernel};
 use zerostride_ops::{Bucket, DType, Effort, Inferred, Op, Typed};
@@ -11,7 +12,7 @@ use zerostride_shape::Strides;
 use super::ready_operand::{AsReadyOperand, ReadyOperand};
 use crate::exec::body::{Compiled, LoadKind};
 use crate::exec::elements::ElementSlice;
-use crate::fork::{Guarded, Lock, OnceLock};
+use crate::fork::{Guarded, Lock};
 use crate::plan::{ElementSource, Instruction, Load, Program};
 
 /// The most operands of an operation.
@@ -29,7 +30,7 @@ pub(super) struct Row {
     coded: Option<usize>,
     operands: usize,
     /// The operation as code, by the bits of the operands that are broadcast scalars.
-    codes: OnceLock<Box<[Compiled; 1 << MOST_OPERANDS]>>,
+    codes: OnceBox<[Compiled; 1 << MOST_OPERANDS]>,
 }
 
 impl Row {
@@ -37,8 +38,8 @@ impl Row {
     /// is looked up.
     #[inline]
     pub(super) fn of<const N: usize>(op: Op, values: &[impl AsReadyOperand; N]) -> Option<&'static Row> {
-        static UNIFORM: [[OnceLock<Option<&Row>>; DType::ALL.len()]; Op::ALL.len()] =
-            [const { [const { OnceLock::new() }; DType::ALL.len()] }; Op::ALL.len()];
+        static UNIFORM: [[OnceRef<'_, Row>; DType::ALL.len()]; Op::ALL.len()] =
+            [const { [const { OnceRef::new() }; DType::ALL.len()] }; Op::ALL.len()];
         let mut typed = [Typed::dimensioned(DType::Bool); N];
         for (typed, value) in typed.iter_mut().zip(values) {
             *typed = value.value().typed()?;
@@ -46,7 +47,7 @@ impl Row {
         let first = typed[0];
         if first.bucket == Bucket::Dimensioned && typed.iter().all(|typed| *typed == first) {
             let row = &UNIFORM[op as usize][first.dtype as usize];
-            return *row.get_or_init(|| Row::infer(op, &typed));
+            return row.get_or_try_init(|| Row::infer(op, &typed).ok_or(())).ok();
         }
         Row::infer(op, &typed)
     }
@@ -68,16 +69,16 @@ impl Row {
     /// The row of an operation that computes in these dtypes; `None` where no kernel does.
     #[inline]
     pub(super) fn new(op: Op, inferred: Inferred, operands: usize) -> Option<&'static Row> {
-        static ROWS: [[OnceLock<Option<Row>>; DType::ALL.len()]; Op::ALL.len()] =
-            [const { [const { OnceLock::new() }; DType::ALL.len()] }; Op::ALL.len()];
+        static ROWS: [[OnceBox<Option<Row>>; DType::ALL.len()]; Op::ALL.len()] =
+            [const { [const { OnceBox::new() }; DType::ALL.len()] }; Op::ALL.len()];
         let row = &ROWS[op as usize][inferred.compute as usize];
-        let row = row.get_or_init(|| Row::make(op, inferred, operands)).as_ref();
+        let row = row.get_or_init(|| Box::new(Row::make(op, inferred, operands))).as_ref();
         row.filter(|row| row.inferred == inferred)
     }
 
     fn make(op: Op, inferred: Inferred, operands: usize) -> Option<Row> {
         let compute = inferred.compute;
-        let (kernel, codes) = (map_kernel(op, compute)?, OnceLock::new());
+        let (kernel, codes) = (map_kernel(op, compute)?, OnceBox::new());
         let mut row = Row { op, inferred, kernel, strided: None, coded: None, operands, codes };
         // Kernels read a condition in the dtype that they compute in, code as bool.
         if (0..operands).all(|operand| read(op, inferred, operand) == compute) {
