@@ -108,15 +108,15 @@ pub(crate) fn run() -> Outcome {
         arrows(name, allowed, &mut problems);
     }
     let mut sources = Vec::new();
-    for path in files(&root()) {
-        let name = relative(&path);
-        match fs::read_to_string(&path) {
+    let paths = files(&root());
+    let names: Vec<String> = paths.iter().map(|path| relative(path)).collect();
+    for (path, name) in paths.iter().zip(names.clone()) {
+        match fs::read_to_string(path) {
             Ok(text) => {
                 lines(&name, &text, &mut problems);
+                named_sources(&name, &text, &names, &mut problems);
                 if name.ends_with(".rs") {
                     source(&name, &text, &mut problems);
-                }
-                if name.ends_with(".rs") {
                     sources.push((name, text));
                 }
             }
@@ -131,6 +131,18 @@ pub(crate) fn run() -> Outcome {
     answers::check(&mut problems);
     problems.extend(generate::check().err());
     if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+}
+
+/// Reports sources that are named between backquotes and are not there.
+fn named_sources(name: &str, text: &str, names: &[String], problems: &mut Vec<String>) {
+    let is_named = |quoted: &&str| quoted.ends_with(".rs") && !quoted.contains(['{', '…', '*', ' ']);
+    for (index, line) in text.lines().enumerate() {
+        for quoted in line.split('`').skip(1).step_by(2).filter(is_named) {
+            if !names.iter().any(|name| format!("/{name}").ends_with(&format!("/{quoted}"))) {
+                problems.push(format!("{name}:{}: there is no `{quoted}`", index + 1));
+            }
+        }
+    }
 }
 
 fn arrows(name: &str, allowed: &[&str], problems: &mut Vec<String>) {
@@ -232,5 +244,17 @@ mod tests {
         let code = ["//! Owns.\nfn f() { unsafe", "{ g() } }"].join(" ");
         assert_eq!(problems("crates/shape/src/shape.rs", &code), 1);
         assert_eq!(problems(UNSAFE[0], &code), 0);
+    }
+    #[test]
+    fn a_source_that_is_named_exists() {
+        let names = ["crates/shape/src/shape.rs".to_owned()];
+        let problems = |text: &str| {
+            let mut problems = Vec::new();
+            named_sources("A.md", text, &names, &mut problems);
+            problems
+        };
+        let quoted = ["`", "`"].join("ape.rs");
+        assert_eq!(problems("`shape.rs` and `src/shape.rs` are there, and `a.rs(b)` is no name"), [""; 0]);
+        assert_eq!(problems(&format!("as\n{quoted} says")), [format!("A.md:2: there is no {quoted}")]);
     }
 }

@@ -2,7 +2,7 @@
 
 The same seed makes the same calls. Whatever a call raises is right, but for a panic and for what Python raises where native
 code breaks its rules. A call that takes longer than ``LONGEST`` is interrupted as Ctrl-C does, and must hear that. The call
-under way stands in the file that ``ZEROSTRIDE_ADVERSARY`` names, for whoever finds this process dead or hanging.
+under way stands in the file that ``ZEROSTRIDE_ADVERSARY`` names, for the test that finds this process dead or hanging.
 """
 
 import mmap

@@ -102,7 +102,7 @@ fn main() {
     }
 }
 
-/// Instructions of a process that makes so many calls; `None` where nobody counts them.
+/// Instructions of a process that makes so many calls; `None` where the system counts none.
 fn instructions(case: usize, times: usize) -> Option<u64> {
     let counted = Command::new("valgrind")
         .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])

@@ -1,4 +1,4 @@
-//! A hunt for mistakes: ten small programs as people write them, each with a broadcast that nobody meant,
+//! A hunt for mistakes: ten small programs as people write them, each with an unintended broadcast,
 //! beside the program that was meant. None of the mistakes raises an error by itself; most give a number that
 //! looks right.
 //!
@@ -17,7 +17,7 @@ const STRICT: Policy = Policy::new()
 /// Checks that the policy and the audit name `found` in the program with the mistake, and nothing in the one
 /// that was meant.
 fn hunt(class: Class, found: &str, mistake: impl Fn() -> Result<Tensor>, meant: impl Fn() -> Result<Tensor>) {
-    // Nobody is warned: that is the trouble.
+    // There is no warning: that is the trouble.
     let (wrong, right) = (mistake().unwrap(), meant().unwrap());
     assert_ne!(wrong.to_string(), right.to_string(), "the mistake makes no difference");
 

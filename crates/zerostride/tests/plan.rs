@@ -472,7 +472,7 @@ fn the_plan_that_was_printed_runs_as_often_as_one_likes() {
         }
         assert_eq!(plan.to_string(), printed);
     }
-    // The result is nobody else's memory.
+    // The result has memory of its own.
     let same = Expr::from(&x).plan().unwrap().run().unwrap();
     same.fill_(0.0).unwrap();
     assert_ne!(x.to_vec::<f32>().unwrap(), same.to_vec::<f32>().unwrap());

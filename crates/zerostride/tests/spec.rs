@@ -1,4 +1,4 @@
-//! Guards the bridge between `spec/` and the doctests (`src/spec.rs`): a document that nobody compiles proves
+//! Guards the bridge between `spec/` and the doctests (`src/spec.rs`): a document that is not compiled proves
 //! nothing.
 
 use std::fs;

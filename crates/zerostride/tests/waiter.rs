@@ -36,7 +36,7 @@ fn whatever_a_waiter_says_writes_are_whole_and_let_go() {
         let other = scope.spawn(fills);
         interrupted = fills() + other.join().unwrap();
     });
-    // Nobody holds it any more, however often a wait was ended.
+    // No thread holds it any more, however often a wait was ended.
     println!("{interrupted} waits were ended");
     x.fill_(1.0).unwrap();
     assert!(is_uniform());

@@ -4,7 +4,7 @@ Run `python spec/golden/io/make.py` after `pip install numpy==2.4.6 safetensors=
 no times and no random numbers, so that the same versions write the same bytes.
 
 Byte j of an array, counted in row-major order with the least significant byte of each number first, is
-(37 * j + 11) mod 256; bools keep its lowest bit. Whoever reads a file knows every value without a second file, and a
+(37 * j + 11) mod 256; bools keep its lowest bit. A reader of a file knows every value without a second file, and a
 wrong byte order, dimension order or offset shows.
 """
 

@@ -24,7 +24,7 @@ use crate::{Lent, Result, Tensor};
 /// use zerostride::{Tensor, io};
 ///
 /// io::save(&path, &Tensor::arange(0, 6, 1)?.reshape(&[2, 3])?)?;
-/// // SAFETY: nobody else knows the file.
+/// // SAFETY: the file is new, and no other program knows its name.
 /// let x = unsafe { io::map(&path) }?;
 /// assert_eq!(x.sum(0)?.to_vec::<i64>()?, [3, 5, 7]);
 /// # Ok::<(), zerostride::Error>(())

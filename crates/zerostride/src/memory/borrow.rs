@@ -618,7 +618,7 @@ mod tests {
                 acquire(&claims, &[claim(0..8, false)]).unwrap();
                 claims.release(&[claim(0..8, false)]);
             };
-            scope.spawn(read).join().expect("nobody waits any more");
+            scope.spawn(read).join().expect("no thread waits any more");
         });
         claims.release(&[claim(0..8, false)]);
         assert!(claims.try_write());

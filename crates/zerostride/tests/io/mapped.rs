@@ -10,7 +10,7 @@ use zerostride::{Error, Expr, Result, Tensor};
 use crate::{elements, golden_path, npy};
 
 fn map(path: impl AsRef<Path>) -> Result<Tensor> {
-    // SAFETY: nobody changes the golden files, nor files in a folder of a test's own.
+    // SAFETY: no program changes the golden files, nor files in a folder of a test's own.
     unsafe { io::map(path) }
 }
 

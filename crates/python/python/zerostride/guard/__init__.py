@@ -1,4 +1,4 @@
-"""The guard: finds broadcasts that nobody meant, in programs of PyTorch, NumPy, JAX and other arrays.
+"""The guard: finds unintended broadcasts, in programs of PyTorch, NumPy, JAX and other arrays.
 
 With pytest: ``pytest --broadcasts=report``. Without: ``python -m zerostride.guard script.py``. In a program:
 

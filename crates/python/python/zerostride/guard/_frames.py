@@ -37,5 +37,5 @@ def outside(frame):
 
 
 def line_of_program(frame):
-    """The frame whose line a report names: the user's, or that of a library that nobody called."""
+    """The frame whose line a report names: the user's, or a library's where no line of the user called it."""
     return users_frame(frame) or outside(frame)

@@ -8,7 +8,7 @@ from . import _frames, _shapes, _text, _watch
 from ._record import Mistake
 
 ALARMS = ("mutual_stretch",)
-"""The classes that are nearly always mistakes, where nobody wrote down that they are meant."""
+"""The classes that are nearly always mistakes, where the program does not say that they are meant."""
 
 OF_ROWS = ("cosine_similarity", "pairwise_distance")
 """Those of them that reduce the last dim themselves: of all pairs of rows they make a table of numbers."""

@@ -59,7 +59,7 @@ impl Layout {
         let index = Chain::new(&list("index_codecs")?, DType::U64, &counts, index_bytes).map_err(refused)?;
         if !index.is_exact() {
             return Err(refused(
-                "the index of a shard is packed, so that nobody can tell where it begins".into(),
+                "the index of a shard is packed, so that the place where it begins is not known".into(),
             ));
         }
         let place: Option<String> = sharding.optional("index_location").map_err(refused)?;
