@@ -2,9 +2,9 @@
 
 use core::fmt;
 
-use num_complex::Complex64;
+use num_complex::{Complex32, Complex64};
 
-use crate::{Category, DType};
+use crate::{Category, DType, bf16, f16};
 
 /// A bare number: what a Python `True`, `2`, `0.5` or `1j` is to PyTorch.
 ///
@@ -83,8 +83,28 @@ macro_rules! from_number {
 from_number! {
     bool => Bool;
     u8 => Int; u16 => Int; u32 => Int; i8 => Int; i16 => Int; i32 => Int; i64 => Int;
-    f32 => Float; f64 => Float;
+    f16 => Float; bf16 => Float; f32 => Float; f64 => Float;
     Complex64 => Complex;
+}
+
+impl From<Complex32> for Scalar {
+    fn from(value: Complex32) -> Scalar {
+        Scalar::Complex(Complex64::new(value.re.into(), value.im.into()))
+    }
+}
+
+/// Numbers of elements and dimensions.
+impl From<usize> for Scalar {
+    /// An integer; beyond `i64::MAX`, which no number of elements is, the nearest float.
+    fn from(value: usize) -> Scalar {
+        i64::try_from(value).map_or(Scalar::Float(value as f64), Scalar::Int)
+    }
+}
+
+impl From<isize> for Scalar {
+    fn from(value: isize) -> Scalar {
+        Scalar::Int(value as i64)
+    }
 }
 
 impl fmt::Display for Scalar {

@@ -160,7 +160,8 @@ pub enum Error {
     /// A broadcast that the policy in force refuses; nothing was computed.
     #[error("the policy refuses {0}")]
     Policy(Box<Objection>),
-    /// Any of the above, met while an expression was evaluated.
+    /// Any of the above, with the expression or the call that it came from; [`Error::root`] is the error
+    /// itself, to be matched on.
     #[error("{source}")]
     In {
         /// The sub-expression that failed.

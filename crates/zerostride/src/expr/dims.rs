@@ -7,13 +7,15 @@ use crate::Result;
 
 /// The dimensions of a reduction, and whether they stay with size 1.
 ///
-/// Made from one dimension (`-1`), an array (`[0, 2]`), or `..` for all; [`keepdim`] wraps any of them.
+/// Made from one dimension (`-1`), an array, a slice or a vector (`[0, 2]`), or `..` for all; [`keepdim`]
+/// wraps any of them.
 ///
 /// ```
 /// use zerostride::{keepdim, tensor};
 /// let x = tensor![[1, 2], [3, 4]];
 /// assert_eq!(x.sum(-1)?.shape(), [2]);
 /// assert_eq!(x.sum([0, 1])?.to_vec::<i64>()?, [10]);
+/// assert_eq!(x.sum(x.ndim() - 1)?.shape(), [2]);
 /// assert_eq!(x.sum(keepdim(0))?.shape(), [1, 2]);
 /// assert_eq!(x.sum(..)?.ndim(), 0);
 /// # Ok::<(), zerostride::Error>(())
@@ -77,12 +79,26 @@ macro_rules! dims_from {
             }
         }
 
+        impl<const N: usize> From<&[$int; N]> for Dims {
+            fn from(dims: &[$int; N]) -> Dims {
+                Dims::from(&dims[..])
+            }
+        }
+
+        impl From<Vec<$int>> for Dims {
+            fn from(dims: Vec<$int>) -> Dims {
+                Dims::from(&dims[..])
+            }
+        }
+
         impl From<&[$int]> for Dims {
             fn from(dims: &[$int]) -> Dims {
-                Dims { dims: Some(dims.iter().map(|&dim| dim as isize).collect()), keepdim: false }
+                // A `usize` beyond `isize::MAX` is no dimension of any tensor; -1 would be one.
+                let signed = |&dim: &$int| isize::try_from(dim).unwrap_or(isize::MAX);
+                Dims { dims: Some(dims.iter().map(signed).collect()), keepdim: false }
             }
         })*
     };
 }
 
-dims_from!(i32 isize);
+dims_from!(i32 isize usize);

@@ -1,7 +1,7 @@
 //! Owns `tensor!`: nested array literals as tensors, with PyTorch's dtypes for bare numbers. It does not know
 //! how a tensor stores them.
 
-use zerostride_ops::{Complex32, Element, bf16, f16};
+use zerostride_ops::{Complex32, Complex64, Element, bf16, f16};
 
 use super::Tensor;
 use crate::Result;
@@ -9,7 +9,8 @@ use crate::Result;
 /// What can stand in [`tensor!`](crate::tensor!): a number, or an array of literals.
 ///
 /// A bare Rust literal is what a bare Python number is to `torch.tensor`: an integer becomes i64, a float
-/// f32. Numbers of another type keep it.
+/// f32. Rust takes them for `i32` and `f64`, so variables of these two types become i64 and f32, too:
+/// [`Tensor::from_vec`] keeps them. Numbers of another type keep it.
 pub trait Literal {
     /// The type of the tensor's elements.
     type Item: Element;
@@ -60,6 +61,7 @@ literals! {
     f16 => f16: |value| value;
     bf16 => bf16: |value| value;
     Complex32 => Complex32: |value| value;
+    Complex64 => Complex64: |value| value;
 }
 
 impl Tensor {
@@ -77,7 +79,8 @@ impl Tensor {
 
 /// A tensor from a nested literal, as `torch.tensor`.
 ///
-/// Bare integers make an i64 tensor, bare floats an f32 one.
+/// Bare integers make an i64 tensor, bare floats an f32 one; so do variables of `i32` and `f64`, which
+/// [`Tensor::from_vec`](crate::Tensor::from_vec) keeps.
 ///
 /// # Panics
 /// If there is no memory for the numbers.
@@ -89,9 +92,13 @@ impl Tensor {
 /// assert_eq!(tensor![0.5, 1.5].dtype(), DType::F32);
 /// assert_eq!(tensor![true, false].dtype(), DType::Bool);
 /// assert_eq!(tensor![5].shape(), [1]);
+/// assert_eq!(tensor![0.5; 3].shape(), [3]);
 /// ```
 #[macro_export]
 macro_rules! tensor {
+    ($value:expr; $count:expr) => {
+        $crate::Tensor::from_literal([$value; $count]).expect("a literal fits in memory")
+    };
     ($($row:expr),* $(,)?) => {
         $crate::Tensor::from_literal([$($row),*]).expect("a literal fits in memory")
     };

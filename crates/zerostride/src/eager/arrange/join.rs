@@ -1,6 +1,8 @@
 //! Owns the functions that join tensors into a new one. Each part is converted and written straight into the
 //! result.
 
+use std::borrow::Borrow;
+
 use zerostride_ops::{Typed, result_type};
 use zerostride_shape::Shape;
 
@@ -16,10 +18,12 @@ use crate::{Error, Expr, Result, Tensor};
 /// use zerostride::{cat, tensor};
 /// let joined = cat(&[&tensor![[1, 2]], &tensor![[3, 4], [5, 6]]], 0)?;
 /// assert_eq!(joined.shape(), [3, 2]);
+/// let rows = vec![tensor![[1, 2]]; 3];
+/// assert_eq!(cat(&rows, 0)?.shape(), [3, 2]);
 /// # Ok::<(), zerostride::Error>(())
 /// ```
-pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
-    JoinedParts::cat(tensors, dim)?.joined()
+pub fn cat<T: Borrow<Tensor>>(tensors: &[T], dim: isize) -> Result<Tensor> {
+    JoinedParts::cat(&borrowed(tensors), dim)?.joined()
 }
 
 /// Joins tensors of one shape along a new dimension, as `torch.stack`.
@@ -32,8 +36,8 @@ pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
 /// assert_eq!(stack(&[&tensor![1, 2], &tensor![3, 4]], 1)?.to_vec::<i64>()?, [1, 3, 2, 4]);
 /// # Ok::<(), zerostride::Error>(())
 /// ```
-pub fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
-    JoinedParts::stack(tensors, dim)?.joined()
+pub fn stack<T: Borrow<Tensor>>(tensors: &[T], dim: isize) -> Result<Tensor> {
+    JoinedParts::stack(&borrowed(tensors), dim)?.joined()
 }
 
 /// Joins tensors side by side: vectors along their only dimension, others along the second, as
@@ -47,8 +51,8 @@ pub fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
 /// assert_eq!(hstack(&[&tensor![[1], [2]], &tensor![[3], [4]]])?.to_vec::<i64>()?, [1, 3, 2, 4]);
 /// # Ok::<(), zerostride::Error>(())
 /// ```
-pub fn hstack(tensors: &[&Tensor]) -> Result<Tensor> {
-    JoinedParts::hstack(tensors)?.joined()
+pub fn hstack<T: Borrow<Tensor>>(tensors: &[T]) -> Result<Tensor> {
+    JoinedParts::hstack(&borrowed(tensors))?.joined()
 }
 
 /// Joins tensors one below the other, vectors as rows, as `torch.vstack`.
@@ -61,8 +65,8 @@ pub fn hstack(tensors: &[&Tensor]) -> Result<Tensor> {
 /// assert_eq!(vstack(&[&tensor![1, 2], &tensor![3, 4]])?.shape(), [2, 2]);
 /// # Ok::<(), zerostride::Error>(())
 /// ```
-pub fn vstack(tensors: &[&Tensor]) -> Result<Tensor> {
-    JoinedParts::vstack(tensors)?.joined()
+pub fn vstack<T: Borrow<Tensor>>(tensors: &[T]) -> Result<Tensor> {
+    JoinedParts::vstack(&borrowed(tensors))?.joined()
 }
 
 /// Joins tensors along the third dimension, matrices one after the other, as `torch.dstack`.
@@ -75,8 +79,13 @@ pub fn vstack(tensors: &[&Tensor]) -> Result<Tensor> {
 /// assert_eq!(dstack(&[&tensor![1, 2], &tensor![3, 4]])?.shape(), [1, 2, 2]);
 /// # Ok::<(), zerostride::Error>(())
 /// ```
-pub fn dstack(tensors: &[&Tensor]) -> Result<Tensor> {
-    JoinedParts::dstack(tensors)?.joined()
+pub fn dstack<T: Borrow<Tensor>>(tensors: &[T]) -> Result<Tensor> {
+    JoinedParts::dstack(&borrowed(tensors))?.joined()
+}
+
+/// A list of tensors, or of references to tensors.
+fn borrowed<T: Borrow<Tensor>>(tensors: &[T]) -> Vec<&Tensor> {
+    tensors.iter().map(Borrow::borrow).collect()
 }
 
 /// Tensors to be joined along a dimension: views of the arguments.

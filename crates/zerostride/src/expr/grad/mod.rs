@@ -76,7 +76,8 @@ impl Variable<'_> {
 impl Expr {
     /// The gradients of the expression's only element with respect to tensors that it reads, or to parts of
     /// it: expressions, of the shapes and dtypes of these, from which gradients can be taken again. A tensor
-    /// that is not read has zeros.
+    /// that is not read has zeros; so has one that only methods of `Tensor` have read, which compute at once:
+    /// `Expr::from(&x).matmul(&w)` reads `w`, the result of `x.matmul(&w)?` does not.
     ///
     /// # Errors
     /// The expression has several elements ([`Expr::vjp`] takes a cotangent for each), or is of integers, or
