@@ -152,7 +152,7 @@ fn correlation(input: &Expr) -> Result<Expr> {
     let deviations = real(&covariances.diagonal(0, 0, 1)).sqrt();
     let correlations = covariances / deviations.unsqueeze(1) / deviations.unsqueeze(0);
     // Rounding may leave [-1, 1].
-    let held = |expr: Expr| expr.clamp(Some((-1).into()), Some(1.into()));
+    let held = |expr: Expr| expr.clamp(-1, 1);
     Ok(if is_complex {
         held(correlations.real()).complex(held(correlations.imag()))
     } else {

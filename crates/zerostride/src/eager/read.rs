@@ -8,7 +8,7 @@ use zerostride_ops::{DType, Element, Scalar, with_type};
 use zerostride_shape::ErrorClass;
 
 use crate::memory::{Claim, Guard, Holder, Request};
-use crate::tensor::{PrintedElement, format};
+use crate::tensor::{PRECISION, PrintedElement, format};
 use crate::{Error, Expr, Result, Tensor};
 
 impl Tensor {
@@ -164,10 +164,16 @@ impl Tensor {
 }
 
 impl std::fmt::Display for Tensor {
-    /// As PyTorch prints it, summarised beyond 1000 elements.
+    /// As PyTorch prints it, summarised beyond 1000 elements; `{x:.2}` has two digits after the point.
+    ///
+    /// ```
+    /// let x = zerostride::tensor![0.5, 2.0];
+    /// assert_eq!(format!("{x} {x:.2}"), "tensor([0.5000, 2.0000]) tensor([0.50, 2.00])");
+    /// ```
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let precision = f.precision().unwrap_or(PRECISION);
         let text = self.with_elements(|bytes, place| {
-            format(self.device(), self.dtype(), self.shape(), &mut |index| {
+            format(self.device(), self.dtype(), self.shape(), precision, &mut |index| {
                 let stored = &bytes[place(index)];
                 with_type!(self.dtype(), T => PrintedElement::from(T::load(bytemuck::pod_read_unaligned(stored))))
             })
@@ -193,7 +199,10 @@ impl std::fmt::Display for Expr {
             return write!(f, " {}, not evaluated since it reads files", self.formula());
         }
         match self.eval() {
-            Ok(value) => write!(f, "\n{value}"),
+            Ok(value) => {
+                f.write_str("\n")?;
+                std::fmt::Display::fmt(&value, f)
+            }
             Err(error) => write!(f, " {error}"),
         }
     }

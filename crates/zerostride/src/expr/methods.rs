@@ -12,7 +12,7 @@ use crate::Slice;
 #[rustfmt::skip]
 macro_rules! argument {
     (type operand) => { impl Into<Expr> };
-    (type bound) => { Option<Expr> };
+    (type bound) => { impl Into<crate::expr::Limit> };
     (type scalar) => { impl Into<Scalar> };
     (type float) => { f64 };
     (type float_or_zero) => { f64 };
@@ -23,7 +23,7 @@ macro_rules! argument {
     (type dims) => { impl Into<Dims> };
     (type spread) => { impl Into<Dims> };
     (operand $value:ident) => { &$value.into() };
-    (bound $value:ident) => { $value.as_ref() };
+    (bound $value:ident) => { $value.into().0.as_ref() };
     (scalar $value:ident) => { $value.into() };
     (dims $value:ident) => { &$value.into() };
     (spread $value:ident) => { ($value.into(), 1.0) };

@@ -9,8 +9,8 @@ use zerostride_ops::{Complex32, Complex64, DType, bf16, f16};
 
 use crate::Device;
 
-/// Digits after the decimal point.
-const PRECISION: usize = 4;
+/// Digits after the decimal point, unless a format says how many.
+pub(crate) const PRECISION: usize = 4;
 /// A tensor of more elements is summarised.
 const THRESHOLD: usize = 1000;
 /// Elements shown at each end of a summarised dimension.
@@ -57,12 +57,13 @@ impl From<Complex32> for PrintedElement {
     }
 }
 
-/// The text of `str(torch_tensor)`. `read` gives the element at an index; it is called once for each element
-/// printed.
+/// The text of `str(torch_tensor)` with so many digits after the decimal point. `read` gives the element at
+/// an index; it is called once for each element printed.
 pub(crate) fn format(
     device: Device,
     dtype: DType,
     shape: &[usize],
+    precision: usize,
     read: &mut dyn FnMut(&[usize]) -> PrintedElement,
 ) -> String {
     let numel = shape.iter().fold(1usize, |numel, &size| numel.saturating_mul(size));
@@ -81,7 +82,7 @@ pub(crate) fn format(
     } else {
         let mut values = Vec::with_capacity(printed);
         gather(shape, summarise, &mut Vec::with_capacity(shape.len()), read, &mut values);
-        let cells = cells(&values);
+        let cells = cells(&values, precision);
         Brackets { summarise, per_line: cells.width + 2, cells: &mut cells.texts.into_iter() }.write(
             &mut text,
             shape,
@@ -141,7 +142,7 @@ struct Cells {
     width: usize,
 }
 
-fn cells(values: &[PrintedElement]) -> Cells {
+fn cells(values: &[PrintedElement], precision: usize) -> Cells {
     match values {
         [PrintedElement::Complex(_), ..] => {
             let parts = |part: fn(Complex64) -> f64| -> Vec<f64> {
@@ -151,7 +152,7 @@ fn cells(values: &[PrintedElement]) -> Cells {
                     .collect()
             };
             let (re, im) = (parts(|z| z.re), parts(|z| z.im));
-            let (real, imag) = (FloatFormat::of(&re), FloatFormat::of(&im));
+            let (real, imag) = (FloatFormat::of(&re, precision), FloatFormat::of(&im, precision));
             let text = |(&re, &im): (&f64, &f64)| {
                 let im = imag.cell(im);
                 let im = im.trim_start();
@@ -165,7 +166,7 @@ fn cells(values: &[PrintedElement]) -> Cells {
                 .iter()
                 .map(|value| if let PrintedElement::Float(value) = value { *value } else { 0.0 })
                 .collect();
-            let format = FloatFormat::of(&floats);
+            let format = FloatFormat::of(&floats, precision);
             Cells { texts: floats.iter().map(|&value| format.cell(value)).collect(), width: format.width }
         }
         _ => {
@@ -191,6 +192,7 @@ fn whole(value: &PrintedElement) -> String {
 /// The notation for the floats of one tensor, which depends on all of them.
 struct FloatFormat {
     notation: Notation,
+    precision: usize,
     /// The width of the widest finite element other than 0; infinities and NaN may be wider.
     width: usize,
 }
@@ -206,7 +208,7 @@ enum Notation {
 }
 
 impl FloatFormat {
-    fn of(values: &[f64]) -> FloatFormat {
+    fn of(values: &[f64], precision: usize) -> FloatFormat {
         let finite = || values.iter().copied().filter(|value| value.is_finite() && *value != 0.0);
         let (least, most) = finite().fold((f64::INFINITY, 0f64), |(least, most), value| {
             (least.min(value.abs()), most.max(value.abs()))
@@ -219,9 +221,9 @@ impl FloatFormat {
         } else {
             Notation::Fixed
         };
-        let format = FloatFormat { notation, width: 1 };
+        let format = FloatFormat { notation, precision, width: 1 };
         let width = finite().map(|value| format.text(value).len()).max().unwrap_or(1);
-        FloatFormat { notation, width }
+        FloatFormat { width, ..format }
     }
 
     fn text(&self, value: f64) -> String {
@@ -233,8 +235,8 @@ impl FloatFormat {
         }
         match self.notation {
             Notation::Integral => format!("{value:.0}."),
-            Notation::Fixed => format!("{value:.PRECISION$}"),
-            Notation::Scientific => scientific(value),
+            Notation::Fixed => format!("{value:.*}", self.precision),
+            Notation::Scientific => scientific(value, self.precision),
         }
     }
 
@@ -244,8 +246,8 @@ impl FloatFormat {
 }
 
 /// The number as C prints it: the exponent has a sign and at least two digits.
-fn scientific(value: f64) -> String {
-    let text = format!("{value:.PRECISION$e}");
+fn scientific(value: f64, precision: usize) -> String {
+    let text = format!("{value:.precision$e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
     format!("{mantissa}e{sign}{digits:0>2}")
@@ -327,13 +329,14 @@ mod tests {
     use super::*;
 
     fn format(dtype: DType, shape: &[usize], read: &mut dyn FnMut(&[usize]) -> PrintedElement) -> String {
-        super::format(Device::Cpu, dtype, shape, read)
+        super::format(Device::Cpu, dtype, shape, PRECISION, read)
     }
 
     #[test]
     fn what_is_on_a_device_says_so() {
-        let text =
-            super::format(Device::Cuda(1), DType::I32, &[0, 3], &mut |_| unreachable!("there are none"));
+        let text = super::format(Device::Cuda(1), DType::I32, &[0, 3], PRECISION, &mut |_| {
+            unreachable!("there are none")
+        });
         assert_eq!(text, "tensor([], device='cuda:1', size=(0, 3), dtype=torch.int32)");
     }
 

@@ -20,7 +20,7 @@ pub use scope::{Scope, scope};
 pub use slice::Slice;
 pub use views::broadcast_tensors;
 
-pub(crate) use display::{PrintedElement, format};
+pub(crate) use display::{PRECISION, PrintedElement, format};
 
 use crate::Device;
 use crate::memory::{Claim, Shared};

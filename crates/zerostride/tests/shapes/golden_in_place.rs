@@ -14,7 +14,7 @@ fn call(name: &str, target: &Tensor, operands: &[Tensor]) -> Result<(), Error> {
         "copy_" => target.copy_(&operands[0]),
         "fill_" => target.fill_(7),
         "zero_" => target.fill_(0),
-        "clamp_" => target.clamp_(Some(2.into()), Some(4.into())),
+        "clamp_" => target.clamp_(2, 4),
         "float_power_" => target.float_power_(&operands[0]),
         "addcmul_" => target.addcmul_(&operands[0], &operands[1], 1),
         "addcdiv_" => target.addcdiv_(&operands[0], &operands[1], 1),
@@ -26,7 +26,7 @@ fn call(name: &str, target: &Tensor, operands: &[Tensor]) -> Result<(), Error> {
             let condition = operands[0].gt(3)?;
             Tensor::apply_out(Op::Where, [condition.into(), other(0).into(), other(1).into()], target)
         }
-        "clamp" => other(0).clamp(Some(other(1)), Some(other(1))).eval_into(target),
+        "clamp" => other(0).clamp(other(1), other(1)).eval_into(target),
         "add(out)" => Tensor::apply_out(Op::Add, [other(0).into(), other(0).into()], target),
         "sum(out)" => other(0).unsqueeze(0).sum(0).eval_into(target),
         _ => match (unary_methods().remove(name), binary_methods().remove(name)) {
