@@ -193,12 +193,13 @@ fn operations() -> Vec<Row> {
                 other_name_of: None,
             })
             .collect();
+        let dtype = info.takes_dtype.then(|| "dtype: _DType | None = None".to_owned());
+        let (before, after) = if op.takes_dtype_by_position() { (dtype, None) } else { (None, dtype) };
+        parameters.extend(before);
         if !keyword_only {
             parameters.push("*".to_owned());
         }
-        if info.takes_dtype {
-            parameters.push("dtype: _DType | None = None".to_owned());
-        }
+        parameters.extend(after);
         parameters.push("out: Any = None".to_owned());
         for name in std::iter::once(&info.name).chain(info.aliases) {
             rows.push(Row {
@@ -250,6 +251,7 @@ fn parameter(argument: &Argument) -> String {
     let kind = match argument.kind {
         Kind::Operand => "_Operand",
         Kind::Number => "_Number",
+        Kind::Order => "_Number | builtins.str",
         Kind::Dims => "_Dims",
         Kind::Flag => "builtins.bool",
         Kind::Word => "builtins.str",

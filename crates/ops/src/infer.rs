@@ -94,7 +94,11 @@ impl Op {
             return Err(OpError::BoolSubtraction { both: promoted.iter().all(has_bool) });
         }
         self.check_parts(promoted)?;
-        let mixed = self.check_same(promoted);
+        // A weight without dimensions promotes.
+        let mixed = self.check_same(match (self, promoted) {
+            (Op::Lerp, [ends @ .., weight]) if weight.bucket == Bucket::ZeroDim => ends,
+            _ => promoted,
+        });
         if self == Op::Lerp {
             mixed.clone()?;
         }
@@ -171,6 +175,26 @@ mod tests {
             (Op::Complex, &[F64, F64], F64, DType::C128),
         ] {
             assert_eq!(infer(op, dtypes), Ok((compute, result)), "{op:?}");
+        }
+    }
+
+    #[test]
+    fn a_weight_without_dimensions_promotes() {
+        use DType::{C64, F32, F64, I64};
+        let lerp = |end: Typed, weight: DType| {
+            let weight = Typed { dtype: weight, bucket: Bucket::ZeroDim };
+            Op::Lerp.infer(&[end, end, weight]).map(|inferred| inferred.result)
+        };
+        let one = |dtype| Typed { dtype, bucket: Bucket::ZeroDim };
+        for (end, weight, result) in [
+            (Typed::dimensioned(F32), F64, F32),
+            (Typed::dimensioned(F64), F32, F64),
+            (Typed::dimensioned(F32), I64, F32),
+            (Typed::dimensioned(F32), C64, C64),
+            (Typed::dimensioned(I64), F32, F32),
+            (one(F32), F64, F64),
+        ] {
+            assert_eq!(lerp(end, weight), Ok(result), "{end:?} {weight:?}");
         }
     }
 

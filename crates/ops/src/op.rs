@@ -274,6 +274,11 @@ impl Op {
         !matches!(self, Op::Real | Op::Imag)
     }
 
+    /// Whether a `dtype` may follow the other arguments in Python without its name, as in PyTorch.
+    pub fn takes_dtype_by_position(self) -> bool {
+        matches!(self, Op::Softmax | Op::LogSoftmax)
+    }
+
     /// Its in-place methods in Python: PyTorch has most aliases in place, too.
     pub fn in_place_names(self) -> impl Iterator<Item = String> {
         let info = self.info();

@@ -10,6 +10,8 @@ pub enum Kind {
     Operand,
     /// A number (or `None`) that does not broadcast.
     Number,
+    /// A number, or a word that stands for one.
+    Order,
     /// A dimension, several, or `None` for all.
     Dims,
     /// `True` or `False`.
@@ -100,7 +102,7 @@ pub(crate) struct Parameter {
 /// The notation of an argument in a row, and the kinds that its type stands for.
 ///
 /// - `operand`: a tensor or number that broadcasts; `bound`: one that may be `None`;
-/// - `scalar`, `float`, `int`: a number; `optional_float` may be `None`; `float_or_zero` may be `None`, which
+/// - `scalar`, `float`, `int`: a number; `order`: one, or `'fro'`, which is 2; `optional_float` may be `None`; `float_or_zero` may be `None`, which
 ///   means 0;
 /// - `flag`: `True` or `False`; `word`: a quoted word or `None`;
 /// - `dim`: one dimension; `dims`: dimensions and `keepdim`; `spread`: these and the number of degrees of
@@ -123,6 +125,7 @@ macro_rules! parameter {
     (kinds operand) => { &[Kind::Operand] };
     (kinds bound) => { &[Kind::Operand] };
     (kinds flag) => { &[Kind::Flag] };
+    (kinds order) => { &[Kind::Order] };
     (kinds word) => { &[Kind::Word] };
     (kinds dim) => { &[Kind::Dims] };
     (kinds dims) => { &[Kind::Dims, Kind::Flag] };

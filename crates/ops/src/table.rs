@@ -332,7 +332,7 @@ macro_rules! for_each_op {
                 /// ```
                 Nansum      nansum       -        real    sum    dtype  "nansum"     (input, dims: dims "dim=None, keepdim=False");
                 /// The vector norm of order `p`.
-                Norm        norm         -        inexact real   dtype  "norm"       (input, p: float "p=2", dims: dims "dim=None, keepdim=False");
+                Norm        norm         -        inexact real   dtype  "norm"       (input, p: order "p=2", dims: dims "dim=None, keepdim=False");
             }
         }
     };

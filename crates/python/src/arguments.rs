@@ -1,11 +1,11 @@
 //! Owns the arguments of the package's own functions: how they are bound to parameters, and how they are
 //! converted. It does not know what a function does with them.
 
-use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
+use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
-use zerostride::{Argument, DType, Device, Expr, Scalar, Tensor};
+use zerostride::{Argument, DType, Device, Expr, Scalar, ShapeError, Tensor};
 use zerostride_ops::{self as ops, Misfit, Signature};
 
 use crate::call::Call;
@@ -13,7 +13,7 @@ use crate::error::{TraceError, raise, type_name};
 use crate::expr::PyExpr;
 use crate::operand::Given;
 use crate::sequence::{self, Limit};
-use crate::{dtype, expr, number, tensor, threads};
+use crate::{dtype, expr, naming, number, tensor, threads};
 
 /// A tensor, or a traced expression.
 pub(crate) enum Value {
@@ -28,6 +28,13 @@ impl From<Tensor> for Value {
 }
 
 impl Value {
+    pub(crate) fn dtype(&self) -> PyResult<DType> {
+        match self {
+            Value::Tensor(tensor) => Ok(tensor.dtype()),
+            Value::Traced(expr) => expr.dtype().map_err(raise),
+        }
+    }
+
     /// The value as an expression.
     pub(crate) fn expr(&self) -> Expr {
         match self {
@@ -65,7 +72,7 @@ const SETTLED: [(&str, &[&str], &str); 4] = [
     (
         "memory_format",
         &["torch.contiguous_format", "torch.preserve_format"],
-        "results lie in row-major order",
+        "dimensions lie in row-major order or in that of the input",
     ),
     ("pin_memory", &["False"], "there is no pinned memory"),
     ("requires_grad", &["False"], "gradients are those of functions, as zs.grad(f) takes them"),
@@ -132,6 +139,12 @@ impl<'a, 'py> Arguments<'a, 'py> {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Whether a memory format asks for row-major order.
+    pub(crate) fn is_row_major(&self, name: &str) -> PyResult<bool> {
+        let format = self.optional(name).map(|format| format.str()).transpose()?;
+        Ok(format.is_some_and(|format| format == "torch.contiguous_format"))
     }
 
     pub(crate) fn misused(&self, what: &str) -> PyErr {
@@ -224,7 +237,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
         };
         let message = format!(
             "{function}() needs the elements of {}, which a traced function does not know yet: {instead}",
-            expr.formula()
+            naming::formula(self.py, expr)
         );
         TraceError::new_err(message)
     }
@@ -265,8 +278,12 @@ impl<'a, 'py> Arguments<'a, 'py> {
 
     pub(crate) fn count(&self, name: &str) -> PyResult<usize> {
         let object = self.required(name)?;
-        let count = sequence::integer(object)?.and_then(|count| usize::try_from(count).ok());
-        count.ok_or_else(|| self.unwanted(name, "an integer that is not negative", object))
+        let count = sequence::integer(object)?
+            .ok_or_else(|| self.unwanted(name, "an integer that is not negative", object))?;
+        usize::try_from(count).map_err(|_| {
+            let function = self.function;
+            PyRuntimeError::new_err(format!("{function}(): `{name}` must not be negative, and is {count}"))
+        })
     }
 
     pub(crate) fn flag(&self, name: &str) -> PyResult<bool> {
@@ -296,12 +313,12 @@ impl<'a, 'py> Arguments<'a, 'py> {
 
     /// Sizes, none of them negative.
     pub(crate) fn shape(&self, name: &str) -> PyResult<Vec<usize>> {
-        self.integers(name)?.into_iter().map(|size| self.size(size)).collect()
+        lengths(&self.integers(name)?)
     }
 
     /// Sizes of parts, of which there can be many.
     pub(crate) fn sections(&self, name: &str) -> PyResult<Vec<usize>> {
-        self.integers_within(name, Limit::Operands)?.into_iter().map(|size| self.size(size)).collect()
+        lengths(&self.integers_within(name, Limit::Operands)?)
     }
 
     /// The shapes that `*shapes` has collected; a shape with a single size may be a number.
@@ -309,13 +326,17 @@ impl<'a, 'py> Arguments<'a, 'py> {
         let shape = |object: &Object<'_, '_>| {
             let sizes = self.one_or_several(object, Limit::Rank)?;
             let wrong = || self.misused(&format!("expected shapes, not {}", type_name(object)));
-            sizes.ok_or_else(wrong)?.into_iter().map(|size| self.size(size)).collect()
+            let sizes = sizes.ok_or_else(wrong)?;
+            lengths(&sizes).map_err(|_| {
+                PyValueError::new_err("Attempting to broadcast a dimension with negative length!")
+            })
         };
         self.rest.iter().map(shape).collect()
     }
 
-    fn size(&self, size: isize) -> PyResult<usize> {
-        usize::try_from(size).map_err(|_| self.misused(&format!("a size is negative: {size}")))
+    /// `*size`, which must be given: integers one by one, or as one list or tuple.
+    pub(crate) fn sizes_of(&self, name: &str) -> PyResult<Vec<isize>> {
+        if self.rest.is_empty() { Err(self.misused(&format!("`{name}` is missing"))) } else { self.sizes() }
     }
 
     /// `*size`: integers one by one, or as one list or tuple.
@@ -328,12 +349,15 @@ impl<'a, 'py> Arguments<'a, 'py> {
         {
             return sequence::integers(one, Limit::Rank)?.ok_or_else(|| wrong(one));
         }
-        self.rest.iter().map(|size| sequence::integer(size)?.ok_or_else(|| wrong(size))).collect()
+        let integer = |(place, size): (usize, &Object<'a, 'py>)| {
+            sequence::integer_at(place, size)?.ok_or_else(|| wrong(size))
+        };
+        self.rest.iter().enumerate().map(integer).collect()
     }
 
     /// `*size`, none of them negative.
     pub(crate) fn counts(&self) -> PyResult<Vec<usize>> {
-        self.sizes()?.into_iter().map(|size| self.size(size)).collect()
+        lengths(&self.sizes()?)
     }
 
     /// A number of dimensions, or two lists of them.
@@ -353,4 +377,13 @@ impl<'a, 'py> Arguments<'a, 'py> {
     pub(crate) fn dtype(&self, name: &str) -> PyResult<Option<DType>> {
         self.optional(name).map(dtype::extract).transpose()
     }
+}
+
+/// Sizes, none of which is negative.
+pub(crate) fn lengths(sizes: &[isize]) -> PyResult<Vec<usize>> {
+    let length = |&size: &isize| {
+        let negative = || ShapeError::NegativeSize { size, sizes: sizes.into() };
+        usize::try_from(size).map_err(|_| raise(negative().into()))
+    };
+    sizes.iter().map(length).collect()
 }

@@ -20,6 +20,7 @@ use crate::derivative::{self, Derivative};
 use crate::error::{TraceError, raise, type_name};
 use crate::expr::PyExpr;
 use crate::memory;
+use crate::naming::{self, Label, Named};
 use crate::once::Once;
 use crate::operand::Given;
 use crate::results::{Output, Returned};
@@ -266,11 +267,23 @@ impl<'py> Arguments<'py> {
             TRACING.set(TRACING.get() + 1);
             let _depth = Depth;
             let call = || fused.call(py, &positional, Some(&named));
-            self.rules.within(|| autocast::within(self.autocast, call))?
+            let named = Named { function: fused.function.clone_ref(py), arrays: self.labelled() };
+            naming::within(named, || self.rules.within(|| autocast::within(self.autocast, call)))?
         };
         let mut taken = Returned::new(&exprs);
         let output = taken.output(&returned)?;
         Ok(Called { output, exprs: taken.exprs() })
+    }
+
+    /// The arrays, and how each was passed.
+    fn labelled(&self) -> Vec<(Tensor, Label)> {
+        let places = self.positional.iter().enumerate().map(|(place, given)| (given, Label::Place(place)));
+        let names = self.named.iter().map(|(name, given)| (given, Label::Name(name.clone())));
+        let array = |(given, label): (&Argument<'_>, Label)| match given {
+            Argument::Array(array) => Some((self.tensors[*array].alias(), label)),
+            Argument::Other(_) => None,
+        };
+        places.chain(names).filter_map(array).collect()
     }
 
     /// The value of one of the function's results.

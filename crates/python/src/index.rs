@@ -3,14 +3,16 @@
 
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
 use zerostride::{Category, DType, Expr, Index, Tensor};
 
 use crate::arguments::Value;
 use crate::error::{TraceError, raise, type_name};
 use crate::expr::PyExpr;
+use crate::naming;
 use crate::nested;
 use crate::operand::Given;
+use crate::sequence;
 use crate::threads::compute;
 
 fn item(object: &Bound<'_, PyAny>) -> PyResult<Index> {
@@ -42,13 +44,14 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Index> {
         Ok(Some(Given::Traced(expr))) if expr.has_inputs() => {
             return PyExpr(expr.clone()).read(object.py()).map(Index::Tensor);
         }
-        Ok(Some(Given::Traced(expr))) => return Err(untraceable("an index is", expr)),
+        Ok(Some(Given::Traced(expr))) => return Err(untraceable(object.py(), "an index is", expr)),
         _ => {}
     }
-    if let Ok(place) = object.extract::<isize>() {
+    if let Some(place) = sequence::integer(object)? {
         return Ok(Index::At(place));
     }
-    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+    let is_list = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
+    if is_list || object.is_instance_of::<PyRange>() {
         // An empty list is one of integers.
         let dtype = (object.len()? == 0).then_some(DType::I64);
         let tensor = nested::tensor(object, dtype)?;
@@ -102,7 +105,7 @@ pub(crate) fn get(value: Value, key: &Bound<'_, PyAny>) -> PyResult<Value> {
             match (items.iter().any(picks), expr.has_inputs()) {
                 (false, _) => expr.index(&items).map(Value::Traced).map_err(raise),
                 (true, true) => get(Value::Tensor(PyExpr(expr).read(key.py())?), key),
-                (true, false) => Err(untraceable("an index tensor picks", &expr)),
+                (true, false) => Err(untraceable(key.py(), "an index tensor picks", &expr)),
             }
         }
     }
@@ -114,10 +117,10 @@ fn picks(item: &Index) -> bool {
     matches!(item, Index::Tensor(tensor) if tensor.ndim() > 0 || tensor.dtype() == DType::Bool)
 }
 
-fn untraceable(what: &str, expr: &Expr) -> PyErr {
+fn untraceable(py: Python<'_>, what: &str, expr: &Expr) -> PyErr {
     TraceError::new_err(format!(
         "{what} elements of {}, which a traced function does not know yet: index outside of the function, or choose with where(condition, a, b)",
-        expr.formula()
+        naming::formula(py, expr)
     ))
 }
 

@@ -26,6 +26,7 @@ mod functions;
 mod fuse;
 mod index;
 mod memory;
+mod naming;
 mod nested;
 mod number;
 mod once;
@@ -81,6 +82,7 @@ fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(outline::_settled, module)?)?;
     module.add_function(wrap_pyfunction!(outline::_step, module)?)?;
     module.add_function(wrap_pyfunction!(target::_target, module)?)?;
+    module.add_function(wrap_pyfunction!(row::_stretched, module)?)?;
     module.add_function(wrap_pyfunction!(row::_write, module)?)?;
     module.add_function(wrap_pyfunction!(rules::_are_numpys, module)?)?;
     module.add_function(wrap_pyfunction!(rules::_by_torchs_rules, module)?)?;

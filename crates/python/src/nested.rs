@@ -10,6 +10,7 @@ use crate::dtype;
 use crate::error::{raise, type_name};
 use crate::number;
 use crate::operand::Given;
+use crate::sequence;
 
 /// A tensor with a copy of the data.
 pub(crate) fn tensor(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
@@ -198,7 +199,11 @@ fn element(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<(Sc
         }
         _ => {}
     }
-    if let Some(number) = number::extract(data)? {
+    let too_long = |error: PyErr| match error.is_instance_of::<PyOverflowError>(data.py()) {
+        true => PyValueError::new_err(sequence::TOO_LONG),
+        false => error,
+    };
+    if let Some(number) = number::extract(data).map_err(too_long)? {
         // NumPy's numbers of 64 and 128 bits are also numbers of Python.
         let is_plain = match number {
             Scalar::Float(_) => data.is_exact_instance_of::<PyFloat>(),
@@ -231,7 +236,7 @@ fn unsigned(data: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     match data.extract::<u64>() {
         Ok(value) => Ok(Some(Scalar::Int(value.cast_signed()))),
         Err(error) if error.is_instance_of::<PyOverflowError>(data.py()) => {
-            Err(PyRuntimeError::new_err(format!("{data} does not fit in torch.uint64")))
+            Err(PyOverflowError::new_err(format!("{data} does not fit in torch.uint64")))
         }
         Err(_) => Ok(None),
     }

@@ -1,7 +1,7 @@
 //! Owns the conversion of bare numbers between Python and the engine. It does not know tensors.
 
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 use zerostride::{Complex64, DType, Scalar};
@@ -13,7 +13,7 @@ pub(crate) fn extract(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     } else if let Ok(value) = object.cast::<PyBool>() {
         Some(Scalar::Bool(value.is_true()))
     } else if let Ok(value) = object.cast::<PyInt>() {
-        let value = value.extract().map_err(|_| PyRuntimeError::new_err("Overflow when unpacking long"))?;
+        let value = value.extract().map_err(|_| PyOverflowError::new_err("int too big to convert"))?;
         Some(Scalar::Int(value))
     } else if let Ok(value) = object.cast::<PyComplex>() {
         Some(Scalar::Complex(Complex64::new(value.real(), value.imag())))

@@ -2,7 +2,7 @@
 //! does not know what a row does (`row.rs`).
 
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
 use zerostride::Op;
 
@@ -21,7 +21,15 @@ fn call<'a, 'py>(operands: &[&'a Bound<'py, PyAny>]) -> Call<'a, 'py> {
 }
 
 fn unary<'py>(op: Op, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    rules::operator(op.name(), &[x]).unwrap_or_else(|| row::function(op, &mut call(&[x])))
+    rules::operator(op.name(), &[x]).unwrap_or_else(|| row::function(op, &mut call(&[x]))).map_err(|error| {
+        // The function has another class of error than the operator.
+        match op == Op::BitwiseNot && error.is_instance_of::<PyNotImplementedError>(x.py()) {
+            true => PyTypeError::new_err(
+                "~ (operator.invert) is only implemented on integer and Boolean-type tensors",
+            ),
+            false => error,
+        }
+    })
 }
 
 /// Returns `NotImplemented` if an operand is not supported; Python then tries the other operand's method.

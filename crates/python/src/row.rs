@@ -3,13 +3,16 @@
 
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString, PyTuple};
+use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
-use zerostride::{Argument, Arguments, Category, DType, Op, Tensor, policy};
+use zerostride::{
+    Argument, Arguments, Category, DType, Op, Scalar, Shape, ShapeError, Tensor, broadcast_shapes, policy,
+};
 use zerostride_ops::{Class, Kind, Rule};
 
 use crate::call::Call;
 use crate::error::{TraceError, raise, raise_in, type_name};
+use crate::expr::PyExpr;
 use crate::functions;
 use crate::operand::Given;
 use crate::sequence::{self, Limit};
@@ -23,6 +26,9 @@ pub(crate) fn signature(op: Op) -> String {
     let arguments = op.info().arguments;
     let star = if arguments.contains("*, ") { "" } else { ", *" };
     let dtype = if op.info().takes_dtype { ", dtype=None" } else { "" };
+    if op.takes_dtype_by_position() {
+        return format!("({arguments}{dtype}{star}, out=None)");
+    }
     format!("({arguments}{star}{dtype}, out=None)")
 }
 
@@ -159,10 +165,22 @@ fn eager<'py, const N: usize>(
 /// Writes the result of `evaluate` to its target, broadcast to it, with the dtypes that `out` allows.
 #[pyfunction]
 pub(crate) fn _write(result: &Bound<'_, PyAny>, target: &Bound<'_, PyTensor>) -> PyResult<()> {
+    let stretched = _stretched(result, target)?;
+    let target = &target.get().0;
+    compute(result.py(), [target.numel()], || stretched.0.eval_into(target)).map_err(raise)
+}
+
+/// The result of `evaluate`, broadcast to its target.
+#[pyfunction]
+pub(crate) fn _stretched(result: &Bound<'_, PyAny>, target: &Bound<'_, PyTensor>) -> PyResult<PyExpr> {
     let wrong = || PyTypeError::new_err("a formula with out has one array or number as its result");
-    let (given, target) = (Given::new(result)?.ok_or_else(wrong)?, &target.get().0);
-    let (py, stretched) = (result.py(), given.expr().broadcast_to(target.shape()));
-    compute(py, [target.numel()], || stretched.eval_into(target)).map_err(raise)
+    let (expr, target) = (Given::new(result)?.ok_or_else(wrong)?.expr(), target.get().0.shape());
+    let own = expr.shape().map_err(raise)?;
+    if broadcast_shapes(&[target, own]).is_ok_and(|whole| whole[..] == *target) {
+        return Ok(PyExpr(expr.broadcast_to(target)));
+    }
+    let shape = |sizes: &[usize]| Shape::new(sizes).map_err(|error| raise(error.into()));
+    Err(raise(ShapeError::InPlace { output: shape(target)?, broadcast: shape(own)? }.into()))
 }
 
 fn operand<'a>(op: Op, object: &'a Bound<'_, PyAny>) -> PyResult<Given<'a>> {
@@ -226,36 +244,44 @@ impl<'a, 'py> Gathered<'a, 'py> {
             numels: SmallVec::new(),
         };
         let kind = |place: usize| signature.arguments.get(place).map(|argument| argument.kind);
+        let mut dtype = None;
         for (place, object) in call.positional.iter().enumerate() {
+            if op.takes_dtype_by_position() && place == signature.arguments.len() {
+                dtype = Some(*object);
+                continue;
+            }
             let argument = gathered.argument(op, kind(place), object)?;
             gathered.arguments.positional.push(argument);
         }
         for (name, object) in &call.named {
             match &**name {
                 "out" => gathered.out = Some(*object).filter(|out| !out.is_none()),
-                "dtype" if op.info().takes_dtype => {
-                    if let (false, Some(Argument::Expr(input))) =
-                        (object.is_none(), gathered.arguments.positional.first_mut())
-                    {
-                        let dtype = dtype::extract(object)?;
-                        if op == Op::Mean && dtype.category() <= Category::Int {
-                            return Err(PyNotImplementedError::new_err(format!(
-                                "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: {}",
-                                dtype.scalar_name()
-                            )));
-                        }
-                        *input = input.to_dtype(dtype);
-                        // Integers are summed as i64 and then converted back.
-                        gathered.dtype = Some(dtype).filter(|_| op.info().rule == Rule::sum);
-                    }
-                }
+                "dtype" if op.info().takes_dtype && dtype.is_none() => dtype = Some(*object),
                 _ => {
                     let argument = gathered.argument(op, signature.position(name).and_then(kind), object)?;
                     gathered.arguments.named.push((name.clone(), argument));
                 }
             }
         }
+        if let Some(dtype) = dtype.filter(|dtype| !dtype.is_none()) {
+            gathered.convert(op, dtype::extract(dtype)?)?;
+        }
         Ok(gathered)
+    }
+
+    /// Lets the row compute in a dtype.
+    fn convert(&mut self, op: Op, dtype: DType) -> PyResult<()> {
+        let Some(Argument::Expr(input)) = self.arguments.positional.first_mut() else { return Ok(()) };
+        if op == Op::Mean && dtype.category() <= Category::Int {
+            return Err(PyNotImplementedError::new_err(format!(
+                "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: {}",
+                dtype.scalar_name()
+            )));
+        }
+        *input = input.to_dtype(dtype);
+        // Integers are summed as i64 and then converted back.
+        self.dtype = Some(dtype).filter(|_| op.info().rule == Rule::sum);
+        Ok(())
     }
 
     fn argument(&mut self, op: Op, kind: Option<Kind>, object: &Bound<'_, PyAny>) -> PyResult<Argument> {
@@ -270,6 +296,12 @@ impl<'a, 'py> Gathered<'a, 'py> {
         {
             let wrong = || PyTypeError::new_err(format!("{}(): a dimension must be an integer", op.name()));
             return Ok(Argument::Dims(sequence::integers(object, Limit::Rank)?.ok_or_else(wrong)?));
+        }
+        if kind == Some(Kind::Dims)
+            && object.is_exact_instance_of::<PyInt>()
+            && let Some(dim) = sequence::integer(object)?
+        {
+            return Ok(Argument::Number(Scalar::Int(dim as i64)));
         }
         let given = operand(op, object)?;
         self.traced |= given.is_traced();

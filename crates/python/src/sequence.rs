@@ -1,7 +1,7 @@
 //! Owns the reading of lists from callers, with limits: never more items than allowed, and no memory for more
 //! items than have come. It does not know what the items are for.
 
-use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use zerostride::{MAX_RANK, ShapeError};
@@ -58,15 +58,16 @@ pub(crate) fn items<'py>(object: &Bound<'py, PyAny>, limit: Limit) -> PyResult<V
     Ok(items)
 }
 
+/// PyTorch's message for an integer of more than 64 bits.
+pub(crate) const TOO_LONG: &str = "Overflow when unpacking long long";
+
 /// The integer, if the object is one.
 pub(crate) fn integer(object: &Bound<'_, PyAny>) -> PyResult<Option<isize>> {
     let py = object.py();
     match object.extract() {
         Ok(integer) => Ok(Some(integer)),
         Err(error) if error.get_type(py).is(py.get_type::<PyTypeError>()) => Ok(None),
-        Err(error) if error.is_instance_of::<PyOverflowError>(py) => {
-            Err(PyRuntimeError::new_err("Overflow when unpacking long long"))
-        }
+        Err(error) if error.is_instance_of::<PyOverflowError>(py) => Err(PyValueError::new_err(TOO_LONG)),
         Err(error) => Err(error),
     }
 }
@@ -80,7 +81,18 @@ pub(crate) fn integers(object: &Bound<'_, PyAny>, limit: Limit) -> PyResult<Opti
     if !is_sequence {
         return Ok(None);
     }
-    items(object, limit)?.iter().map(integer).collect()
+    items(object, limit)?.iter().enumerate().map(|(place, item)| integer_at(place, item)).collect()
+}
+
+/// The integer, if the object is one, at that place of a list.
+pub(crate) fn integer_at(place: usize, object: &Bound<'_, PyAny>) -> PyResult<Option<isize>> {
+    integer(object).map_err(|error| match error.is_instance_of::<PyValueError>(object.py()) {
+        true => PyTypeError::new_err(format!(
+            "failed to unpack the object at pos {} with error \"{TOO_LONG}\"",
+            place + 1
+        )),
+        false => error,
+    })
 }
 
 /// The sizes, if the object is a sequence of integers that are not negative.

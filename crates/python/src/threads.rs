@@ -4,11 +4,14 @@
 use std::cell::OnceCell;
 use std::{env, thread};
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 use zerostride::policy::{self, Caller};
 use zerostride::{Result, interruptible, set_waiter};
 
-use crate::error::raise;
+use crate::error::{raise, type_name};
+use crate::sequence;
 use crate::signals::raises;
 
 /// Elements of all operands together from which on the GIL is released: below, releasing and taking it costs
@@ -109,7 +112,7 @@ fn caller(py: Python<'_>) -> Caller {
     Caller::new(file, line)
 }
 
-/// Sets how many threads work on one evaluation; at least one does.
+/// Sets how many threads work on one evaluation.
 ///
 /// >>> before = zs.get_num_threads()
 /// >>> zs.set_num_threads(1)
@@ -117,8 +120,14 @@ fn caller(py: Python<'_>) -> Caller {
 /// 1
 /// >>> zs.set_num_threads(before)
 #[pyfunction]
-pub(crate) fn set_num_threads(py: Python<'_>, threads: usize) {
-    py.detach(|| zerostride::set_num_threads(threads));
+pub(crate) fn set_num_threads(threads: &Bound<'_, PyAny>) -> PyResult<()> {
+    let integer = if threads.is_instance_of::<PyBool>() { None } else { sequence::integer(threads)? };
+    let wanted = |what: &str| PyRuntimeError::new_err(format!("set_num_threads expects {what}"));
+    let count = integer.ok_or_else(|| wanted(&format!("an int, but got {}", type_name(threads))))?;
+    let count = usize::try_from(count).ok().filter(|count| *count > 0);
+    let count = count.ok_or_else(|| wanted("a positive integer"))?;
+    threads.py().detach(|| zerostride::set_num_threads(count));
+    Ok(())
 }
 
 /// How many threads work on one evaluation.

@@ -296,7 +296,7 @@ class audit(ContextDecorator):
         """The report as a page."""
 
 def set_num_threads(threads: builtins.int) -> None:
-    """Sets how many threads work on one evaluation; at least one does."""
+    """Sets how many threads work on one evaluation."""
 
 def get_num_threads() -> builtins.int:
     """How many threads work on one evaluation."""

@@ -143,6 +143,15 @@ def test_what_cannot_be_is_refused_and_given_back_once(kind, name):
     assert producer.deleted == 1
 
 
+@pytest.mark.parametrize("steps", [slice(None, None, -1), (slice(None), slice(None, None, -2))])
+def test_negative_strides_go_out_as_a_copy(steps):
+    torch = pytest.importorskip("torch")
+    x = zs.arange(12.0).reshape(3, 4)[steps]
+    assert torch.from_dlpack(x).tolist() == np.from_dlpack(x).tolist() == x.tolist()
+    assert np.shares_memory(np.asarray(x), x.numpy()) and np.shares_memory(np.from_dlpack(x, copy=False), x.numpy())
+    assert np.shares_memory(np.from_dlpack(x[::-1] if steps == slice(None, None, -1) else x[:, ::-1]), x.numpy())
+
+
 def test_versions():
     for minor in (0, 1, 99):
         assert zs.from_dlpack(Producer(Versioned, minor=minor)).tolist() == [[0, 1], [2, 3]]

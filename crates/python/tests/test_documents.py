@@ -91,8 +91,44 @@ def test_other_texts():
         (lambda: zs.tensor([True]) - zs.tensor([True]), NotImplementedError, "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."),
         (lambda: zs.ones(1, 3).expand(2, 3).add_(1), RuntimeError, "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation."),
         (lambda: x[2], IndexError, "index 2 is out of bounds for dimension 0 with size 2"),
+        (lambda: ~x, TypeError, "~ (operator.invert) is only implemented on integer and Boolean-type tensors"),
+        (lambda: zs.bitwise_not(x), NotImplementedError, "\"bitwise_not_cpu\" not implemented for 'Float'"),
+        (lambda: zs.ones(2, -1), RuntimeError, "Trying to create tensor with negative dimension -1: [2, -1]"),
+        (lambda: zs.full((-1,), 1), RuntimeError, "Trying to create tensor with negative dimension -1: [-1]"),
+        (lambda: zs.broadcast_shapes((-1,)), ValueError, "Attempting to broadcast a dimension with negative length!"),
+        (lambda: zs.tensor(2**63), ValueError, "Overflow when unpacking long long"),
+        (lambda: x + 2**64, OverflowError, "int too big to convert"),
+        (lambda: x.unsqueeze(2**64), ValueError, "Overflow when unpacking long long"),
+        (lambda: x.sum(2**64), ValueError, "Overflow when unpacking long long"),
+        (lambda: zs.set_num_threads(-1), RuntimeError, "set_num_threads expects a positive integer"),
+        (lambda: zs.set_num_threads(0), RuntimeError, "set_num_threads expects a positive integer"),
+        (lambda: zs.set_num_threads(1.5), RuntimeError, "set_num_threads expects an int, but got float"),
         (lambda: x.unsqueeze(5), IndexError, "Dimension out of range (expected to be in range of [-3, 2], but got 5)"),
     ]:
         with pytest.raises(error) as caught:
             run()
         assert str(caught.value) == text
+
+
+def test_classes_of_errors_are_pytorchs(torch):
+    calls = {
+        "bitwise_not": lambda m: ~m.ones(2), "index_add_": lambda m: m.ones(3).index_add_(0, m.tensor([3]), m.ones(1)),
+        "index_add": lambda m: m.ones(3).index_add(0, m.tensor([-1]), m.ones(1)), "zeros": lambda m: m.zeros(-1),
+        "eye": lambda m: m.eye(-1), "eye, m": lambda m: m.eye(1, -1), "linspace": lambda m: m.linspace(0, 1, -1),
+        "repeat": lambda m: m.ones(4).repeat(-2), "tile": lambda m: m.ones(4).tile(-2), "sum_to_size": lambda m: m.ones(4).sum_to_size(-2),
+        "kthvalue": lambda m: m.kthvalue(m.ones(1), -1), "split": lambda m: m.split(m.ones(1), [-1, 2]),
+        "add": lambda m: m.tensor([1]) + 2**64, "alpha": lambda m: m.add(m.tensor([1]), 1, alpha=2**64), "full": lambda m: m.full((2,), 2**64),
+        "fill_": lambda m: m.tensor([1]).fill_(2**64), "tensor": lambda m: m.tensor([1, 2**64]), "int8": lambda m: m.tensor(2**64, dtype=m.int8),
+        "uint64": lambda m: m.tensor(2**64, dtype=m.uint64), "-1 as uint64": lambda m: m.tensor(-1, dtype=m.uint64),
+        "set": lambda m: m.tensor([1]).__setitem__(0, 2**64), "get": lambda m: m.tensor([1])[2**64], "dim": lambda m: m.softmax(m.ones(1), 2**64),
+        "dims": lambda m: m.ones(1).permute(2**64), "size": lambda m: m.zeros(2**64), "reshape": lambda m: m.ones(1).reshape((2**64,)),
+        "narrow": lambda m: m.ones(1).narrow(0, 2**64, 1), "view()": lambda m: m.ones(1).view(), "reshape()": lambda m: m.ones(1).reshape(),
+        "expand()": lambda m: m.ones(()).expand(), "permute()": lambda m: m.ones(()).permute(), "tile()": lambda m: m.ones(3).tile(),
+        "sum_to_size()": lambda m: m.ones(3).sum_to_size(), "arange()": lambda m: m.arange(), "arange(end=, step=)": lambda m: m.arange(end=3, step=2),
+    }  # fmt: skip
+    for name, call in calls.items():
+        with pytest.raises(Exception) as wanted:
+            call(torch)
+        with pytest.raises(wanted.type) as found:
+            call(zs)
+        assert type(found.value) is wanted.type, name

@@ -1,5 +1,6 @@
 """Formulas in strings: what they may say is a list, and all else is refused with its place, at once."""
 
+import re
 import subprocess
 import sys
 import time
@@ -79,6 +80,33 @@ def test_an_error_points_at_its_place(formula, place):
     with pytest.raises(SyntaxError) as caught:
         zs.evaluate(formula, x=np.ones(2))
     assert (caught.value.offset, caught.value.text) == (place, formula.splitlines()[caught.value.lineno - 1])
+
+
+def test_parts_of_real_numbers_are_themselves_and_zeros():
+    for x in (np.arange(3.0), np.arange(3.0) + 2j):
+        assert zs.evaluate("x.real", x=x).tolist() == x.real.tolist() and zs.evaluate("x.imag", x=x).tolist() == x.imag.tolist()
+
+
+def test_an_argument_that_is_no_array_is_told_by_its_name():
+    for formula, value, text in [
+        ("price * 2", "x.npy", "`price`, which is a str: of an array in a file pass zerostride.open('x.npy')"),
+        ("-price", [1, 2], "`price`, which is a list: pass an array or a number"),
+        ("price.T", None, "`price`, which is a NoneType"),
+        ("price[0]", "x.npy", "zerostride.open('x.npy')"),
+    ]:
+        with pytest.raises(TypeError, match=re.escape(text)):
+            zs.evaluate(formula, price=value)
+    assert zs.evaluate("div(x, 2, rounding_mode=mode)", x=np.array([3.0]), mode="floor").tolist() == [1]
+
+
+def test_a_target_of_another_shape_is_told_with_both_shapes(tmp_path):
+    for out in (np.ones(2), np.ones((3, 2)), [np.ones(2)]):
+        run = (lambda x: [x * 2]) if isinstance(out, list) else "x * 2"
+        shape = re.escape(str(list(np.shape(out[0] if isinstance(out, list) else out))))
+        for options in ({}, {"max_memory": "1 MiB"}):
+            with pytest.raises(zs.BroadcastError, match=f"output with shape {shape} doesn't match the broadcast shape \\[3\\]"):
+                zs.evaluate(run, x=np.ones(3), out=out, **options)
+    assert zs.evaluate("x * 2", x=np.ones(3), out=np.ones((2, 3))).tolist() == [[2] * 3] * 2
 
 
 def test_numbers_are_computed_as_python_does():

@@ -164,6 +164,30 @@ def test_what_cannot_be_traced_is_said(function, text):
             made(function)(np.ones(3))
 
 
+def test_what_cannot_be_traced_is_said_with_the_names_of_the_function():
+    def middle(price, amount, *others, weight):
+        return zs.median(price * weight - amount * others[0])
+
+    x = zs.ones(3)
+    with pytest.raises(zs.TraceError, match="median\\(\\) needs the elements of price \\* weight - \\(amount \\* a\\)|price \\* weight\\) - "):
+        zs.fuse(middle)(x, x + 1, x + 2, weight=x + 3)
+    with pytest.raises(zs.TraceError, match="elements of price"):
+        zs.fuse(lambda price: price[zs.tensor([0])])(x)
+    with pytest.raises(zs.TraceError, match="elements of price \\* amount"):
+        zs.evaluate("median(price * amount)", price=x, amount=x + 1)
+
+
+def test_only_elements_that_results_need_are_divided():
+    def quotients(a, b):
+        return (a // b)[:2]
+
+    a, b = zs.tensor([1, 2, 3]), zs.tensor([1, 1, 0])
+    assert zs.fuse(quotients)(a, b).tolist() == [1, 2]
+    for call in (lambda: quotients(a, b), lambda: zs.fuse(quotients)(a, b[1:].repeat(2)[:3])):
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            call()
+
+
 def test_errors_come_from_the_line_that_makes_them():
     @zs.fuse
     def f(a, b):

@@ -167,6 +167,39 @@ def test_what_has_no_gradient_is_refused(function, arguments, error, match):
         zs.grad(function)(*arguments)
 
 
+TIES = {
+    "max of a dim": (lambda x: x.max(0)[0].sum(), 1), "min of a dim": (lambda x: x.min(-1, keepdim=True)[0].sum(), 1), "max": (lambda x: x.max(), 1),
+    "amax": (lambda x: x.amax(0).sum(), 1), "clamp": (lambda x, a, b: (x.clamp(a, b) * 2).sum(), 3), "clamp to numbers": (lambda x: x.clamp(1, 2).sum(), 1),
+    "clamp to one number": (lambda x: x.clamp(1, 1).sum(), 1), "clamp from below": (lambda x, a: x.clamp(a).sum(), 2),
+    "clamp from above": (lambda x, b: x.clamp(max=b).sum(), 2), "stretched bounds": (lambda x, a, b: x[:, None].clamp(a[:, None], b).square().sum(), 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16"])
+@pytest.mark.parametrize("name", TIES)
+def test_where_elements_are_equal_gradients_are_pytorchs(torch, name, dtype):
+    function, count = TIES[name]
+    found = [0.0, 1.0, 2.0, float("nan")] if count > 1 else [1.0, 2.0, 2.0, 0.0, 0.0]
+    operands = np.stack([np.ravel(operand) for operand in np.meshgrid(*[found] * count)]).astype(dtype)
+    if "bounds" in name:
+        operands = operands[:, ~np.isnan(operands).any(0)]
+    tensors = [torch.tensor(operand, requires_grad=True) for operand in operands]
+    wanted = torch.autograd.grad(function(*tensors), tensors)
+    for one, other in zip(zs.grad(function, tuple(range(count)))(*map(zs.tensor, operands)), wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_the_first_of_equal_extremes_has_the_gradient():
+    def largest(x):
+        return x.max(1).values.sum()
+
+    x = zs.tensor([[1.0, 3.0, 3.0], [float("nan"), 2.0, float("nan")]])
+    assert zs.grad(largest)(x).tolist() == [[0, 1, 0], [1, 0, 0]]
+    assert zs.grad(lambda x: x.max(0).values)(zs.tensor(2.0)).item() == 1
+    twice = zs.grad(lambda x: (zs.grad(lambda x: (x.max(0).values ** 2).sum())(x) ** 2).sum())
+    assert twice(zs.tensor([1.0, 3.0, 3.0])).tolist() == [0, 24, 0]
+
+
 def test_argnums_is_a_place_or_places():
     for argnums in ("x", None, [0.5], ("x",)):
         with pytest.raises(TypeError, match="argnums is the place of a positional argument, or a tuple of places, not"):

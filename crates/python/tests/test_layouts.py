@@ -47,6 +47,32 @@ def outcome(function, array, lie, form):
     return values(found), values(x)
 
 
+VIEWS = {
+    "as they are": lambda x: x, "turned": lambda x: x.permute(2, 0, 1), "columns": lambda x: x.T if x.ndim == 2 else x.mT,
+    "stretched": lambda x: x[:1].expand(x.shape).transpose(0, 2), "every second": lambda x: x[:, ::2].permute(1, 2, 0), "rows": lambda x: x[0],
+}  # fmt: skip
+KEEPING = {
+    "zeros_like": lambda m, x: m.zeros_like(x), "ones_like": lambda m, x: m.ones_like(x), "empty_like": lambda m, x: m.empty_like(x),
+    "full_like": lambda m, x: m.full_like(x, 2.5), "int": lambda m, x: m.zeros_like(x, dtype=m.int64), "clone": lambda m, x: m.clone(x),
+    "row-major": lambda m, x: m.zeros_like(x, memory_format=__import__("torch").contiguous_format),
+    "softmax": lambda m, x: m.softmax(x, 0), "log_softmax": lambda m, x: m.log_softmax(x, -1), "softmax in f64": lambda m, x: x.softmax(1, m.float64),
+    "after softmax": lambda m, x: m.softmax(x, 0) + x, "contiguous": lambda m, x: x.contiguous() + 1,
+    "contiguous after": lambda m, x: (x * 2).contiguous(), "contiguous between": lambda m, x: (x * 2).contiguous().exp() + m.ones(()),
+    "contiguous, then turned": lambda m, x: (x.contiguous() * 2).mT.exp(), "cloned": lambda m, x: x.clone(memory_format=__import__("torch").contiguous_format) * 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KEEPING)
+@pytest.mark.parametrize("fused", [False, True])
+def test_results_lie_as_pytorchs(torch, name, fused):
+    for lie in VIEWS.values():
+        wanted = KEEPING[name](torch, lie(torch.arange(24.0).reshape(2, 3, 4)))
+        run = lambda x: KEEPING[name](zs, x)
+        found = (zs.fuse(run) if fused else run)(lie(zs.arange(24.0).reshape(2, 3, 4)))
+        assert found.stride() == wanted.stride() and str(found.dtype) == str(wanted.dtype)
+        assert name == "empty_like" or np.allclose(found, wanted)
+
+
 @pytest.mark.parametrize(("dtype", "shape"), CASES)
 def test_every_function_gives_the_same_bits_in_every_layout(dtype, shape):
     random = np.random.default_rng(1)

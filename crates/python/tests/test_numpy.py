@@ -243,3 +243,13 @@ def test_bfloat16_says_what_to_do():
 def test_a_ufunc_of_an_array_and_a_tensor_compares_their_elements():
     assert np.equal(np.array([1.0, 2.0]), zs.tensor([1.0, 3.0])).tolist() == [True, False]
     assert (np.array([1.0, 2.0]) == zs.tensor([1.0, 3.0])).tolist() == [True, False]
+
+
+def test_the_number_of_elements_is_a_number_to_numpy():
+    x, size = np.ones(3, "f4"), zs.ones(4).size
+    for result in (x * size, size * x, np.add(x, size), np.where(x > 0, x, size), np.float32(1) / size, x.clip(0, size)):
+        assert result.dtype == np.float32
+    assert np.result_type(np.float32, size) == np.float32 and (np.arange(3, dtype="i2") + size).dtype == np.int16
+    assert type(np.add(size, 1)) is type(np.add(4, 1)) and np.maximum.reduce([size, 3]) == 4 and np.zeros(size).shape == (4,)
+    x += size
+    assert x.tolist() == [5, 5, 5] and zs.ones(2, 3).size() == (2, 3) and zs.ones(2, 3).size(1) == 3

@@ -178,7 +178,9 @@ impl<'a> Bound<'a> {
                 }
                 _ => Argument::Number(Scalar::Int(part.integer()? as i64)),
             },
-            Kind::Operand | Kind::Number | Kind::Dims | Kind::Word => Argument::Expr(part.tensor()?),
+            Kind::Operand | Kind::Number | Kind::Order | Kind::Dims | Kind::Word => {
+                Argument::Expr(part.tensor()?)
+            }
         }))
     }
 

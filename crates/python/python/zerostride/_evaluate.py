@@ -93,7 +93,7 @@ def _paths(out, targets, result):
     for value, target in zip(_in_form_of(out, result), targets):
         if not _is_path(target) and not _fits(value, target) and hasattr(value, "dtype"):
             # What cannot be written raises before a file appears.
-            _zerostride.broadcast_to(value, target.shape)
+            _zerostride._stretched(value, target)
             _zerostride._write(_zerostride.zeros(0, dtype=value.dtype), _zerostride.zeros(0, dtype=target.dtype))
     return [target if _is_path(target) else None for target in targets]
 

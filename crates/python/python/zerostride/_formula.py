@@ -3,6 +3,7 @@ stack machine; Python runs none of its code. It does not know where arrays come 
 
 import ast
 import operator
+import os
 import re
 
 from . import _zerostride
@@ -116,6 +117,7 @@ class Formula:
             (result,) = stack
             return result
 
+        formula._parameters = list(self.names)  # by which errors name arrays
         return formula
 
     def _instruction(self, node):
@@ -133,9 +135,9 @@ class Formula:
             case ast.Name(name):
                 raise self._refused(node, f"`{name}` has no value: pass it as a keyword argument")
             case ast.BinOp(left, how, right) | ast.Compare(left, [how], [right]) if type(how) in _OPERATORS:
-                return self._operation(node, _OPERATORS[type(how)]), [left, right]
+                return self._operation(node, _OPERATORS[type(how)], left, right), [left, right]
             case ast.UnaryOp(how, operand) if type(how) in _OPERATORS:
-                return self._operation(node, _OPERATORS[type(how)]), [operand]
+                return self._operation(node, _OPERATORS[type(how)], operand), [operand]
             case ast.UnaryOp(how) | ast.Compare(ops=[how]):
                 raise self._refused(node, f"{type(how).__name__} has no meaning here: write ~, ==, !=, & and | on arrays")
             case ast.Compare():
@@ -152,13 +154,12 @@ class Formula:
             case ast.Call(ast.Attribute(value, name), arguments, keywords):
                 if name not in _zerostride._COMPUTING or not hasattr(_zerostride.Expr, name):
                     raise self._refused(node, f"there is no method `{name}`")
-                method = self._of_array(node, name, lambda x, *rest, **named: getattr(x, name)(*rest, **named))
+                method = self._of_array(node, value, name, lambda x, *rest, **named: getattr(x, name)(*rest, **named))
                 return self._call(node, arguments, keywords, method), [value, *arguments, *(word.value for word in keywords)]
             case ast.Attribute(value, name):
                 if name not in _ATTRIBUTES:
                     raise self._refused(node, f"there is no attribute `{name}`")
-                known = {"real": _zerostride.real, "imag": _zerostride.imag}.get(name, operator.attrgetter(name))
-                return self._of_array(node, name, known), [value]
+                return self._of_array(node, value, name, operator.attrgetter(name)), [value]
             case ast.Subscript(value, key):
                 return self._item(node), [value, key]
             case ast.Slice(lower, upper, step):
@@ -182,10 +183,10 @@ class Formula:
 
         return call
 
-    def _of_array(self, node, name, function):
+    def _of_array(self, node, part, name, function):
         def on_array(x, *rest, **named):
             if not isinstance(x, _OWN):
-                raise self._refused(node, f"`{name}` is of arrays, not of a {type(x).__name__}")
+                raise self._no_array(node, part, x, f"`{name}` is of arrays, not of a {type(x).__name__}")
             return function(x, *rest, **named)
 
         return on_array
@@ -193,16 +194,16 @@ class Formula:
     def _item(self, node):
         def item(x, key):
             if not isinstance(x, (*_OWN, tuple)):
-                raise self._refused(node, f"a {type(x).__name__} has no items here")
+                raise self._no_array(node, node.value, x, f"a {type(x).__name__} has no items here")
             return x[key]
 
         return item
 
-    def _operation(self, node, how):
+    def _operation(self, node, how, *parts):
         def operation(*operands):
-            for operand in operands:
+            for part, operand in zip(parts, operands, strict=True):
                 if not isinstance(operand, (*_OWN, *_NUMBERS)):
-                    raise self._refused(node, f"a {type(operand).__name__} is no operand: operands are arrays and numbers")
+                    raise self._no_array(node, part, operand, f"a {type(operand).__name__} is no operand: operands are arrays and numbers")
             if any(isinstance(operand, _OWN) for operand in operands):
                 return how(*operands)
             return self._number(node, how, operands)
@@ -228,6 +229,14 @@ class Formula:
             raise self._refused(node, "the number has more than 64 bits: write a float, as in 9.0**9")
         if not isinstance(value, (*_NUMBERS, str, type(None), type(...))):
             raise self._refused(node, f"{type(value).__name__} has no meaning here")
+
+    def _no_array(self, node, part, value, problem):
+        """The error for the value of a node's part that is no array: the argument is told, if it is one."""
+        if not (isinstance(part, ast.Name) and part.id in self.names):
+            return self._refused(node, problem)
+        path = isinstance(value, (str, os.PathLike))
+        instead = f"of an array in a file pass zerostride.open({str(value)!r})" if path else "pass an array or a number"
+        return TypeError(f"the formula computes with `{part.id}`, which is a {type(value).__name__}: {instead}")
 
     def _refused(self, node, problem):
         """The error that points at a node."""

@@ -35,6 +35,9 @@ def fuse(function=None, rules=None):
     them is, else JAX's, else zerostride's, else NumPy's. An argument that is returned is returned as it is. Results of
     ``dask.array`` arguments are lazy, and computed block by block.
 
+    Only the elements that results need are computed. An operation whose result is not used raises no error, nor does the
+    division of an integer by zero where slices leave its element out, as in ``(a // b)[:2]``.
+
     A function that is handed NumPy arrays only, beside numbers, computes what it computes when NumPy runs it: methods and
     operators of the arrays have NumPy's defaults and NumPy's promotion. If one of the arguments is an array of torch's, JAX's
     or zerostride's, they have PyTorch's. ``rules``, which is ``"numpy"`` or ``"torch"``, asks for either. Functions called by

@@ -334,6 +334,13 @@ def _bare(value):
     return int(value) if type(value) is _Size else value
 
 
+def _without_sizes(value):
+    """Arguments with their numbers of elements as numbers like any other."""
+    if type(value) in (tuple, list):
+        return type(value)(map(_without_sizes, value))
+    return {name: _without_sizes(item) for name, item in value.items()} if type(value) is dict else _bare(value)
+
+
 def _divided(own, a, b):
     """An integer divided by 0 is 0 in NumPy; elsewhere an error."""
     if type(b) is int:
@@ -629,7 +636,7 @@ def _torch_norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """``torch.norm``: the Frobenius norm is that of all elements of a matrix as one vector."""
     if isinstance(p, str) and p != "fro":
         raise zs.TraceError(f"the norm {p!r} needs singular values, which a traced function cannot compute: call it outside")
-    return zs.norm(input if dtype is None else input.to(dtype), 2 if p in ("fro", None) else p, dim, keepdim)
+    return zs.norm(input if dtype is None else input.to(dtype), p, dim, keepdim)
 
 
 def _torch_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):
@@ -732,10 +739,19 @@ def _kind(self):
 
 
 class _Size(int):
-    """The number of elements, as NumPy and the array API have it; called, the sizes of dimensions, as PyTorch has it."""
+    """The number of elements, as NumPy and the array API have it; called, the sizes of dimensions, as PyTorch has it.
+
+    NumPy takes numbers of classes derived from ``int`` for arrays of int64: its functions get the number alone.
+    """
 
     def __call__(self, dim=None):
         return self.sizes(dim)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **keywords):
+        return getattr(ufunc, method)(*map(_bare, inputs), **keywords)
+
+    def __array_function__(self, function, types, arguments, keywords):
+        return function(*_without_sizes(arguments), **_without_sizes(keywords))
 
     def __reduce__(self):
         return int, (int(self),)
@@ -761,9 +777,9 @@ def _copy(self, order="C"):
     """
     if order not in ("C", "F", "K"):
         raise ValueError(f"copy(): order is 'C', 'F' or 'K', not {order!r}")
-    if isinstance(self, zs.Expr) or order == "K":
-        return self.clone()
     row_major = {"memory_format": "torch.contiguous_format"}
+    if order == "K" or (order == "F" and isinstance(self, zs.Expr)):
+        return self.clone()
     reversed_dims = tuple(range(self.ndim))[::-1]
     return self.clone(**row_major) if order == "C" else self.permute(reversed_dims).clone(**row_major).permute(reversed_dims)
 

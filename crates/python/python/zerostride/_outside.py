@@ -1,5 +1,5 @@
 """Owns the search for what a fused function reads from outside: globals, its closure and attributes of
-modules, and which of these never change. It reads bytecode, so that nothing runs. It does not know their
+modules, and which of these never change; and the names of its parameters. It reads bytecode, so that nothing runs. It does not know their
 values (``signature.rs``)."""
 
 import collections
@@ -65,6 +65,17 @@ def known(value):
         return "torch", str(value)
     is_function = isinstance(value, types.FunctionType) or kind.__name__ == "_ArrayFunctionDispatcher"
     return value if is_function and _is_library(value.__module__) and value.__name__ not in _RANDOM else None
+
+
+def parameters(function):
+    """The names of the positional parameters of a function, as far as it has them."""
+    if hasattr(function, "_parameters"):
+        return function._parameters
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [one.name for one in found if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
 
 
 def places(function):

@@ -56,16 +56,16 @@ rows! {
     /// A contiguous tensor: the tensor itself if it is, else a copy.
     method "contiguous" "input, *, memory_format=None" |a| match a.value("input")? {
         Value::Tensor(x) => Value::Tensor(compute(a.py, [x.numel()], || x.contiguous()).map_err(raise)?),
-        traced => traced,
+        Value::Traced(x) => Value::Traced(x.contiguous()),
     };
     /// A copy, whose dimensions lie in the same order in memory.
     both "clone" "input, *, memory_format=None" |a| match a.value("input")? {
         Value::Tensor(x) => {
-            let format = a.optional("memory_format").map(|format| format.str()).transpose()?;
-            let is_row_major = format.is_some_and(|format| format == "torch.contiguous_format");
+            let is_row_major = a.is_row_major("memory_format")?;
             let copy = || if is_row_major { tensor::row_major(&x) } else { x.clone_elements() };
             Value::Tensor(compute(a.py, [x.numel()], copy).map_err(raise)?)
         }
+        Value::Traced(x) if a.is_row_major("memory_format")? => Value::Traced(x.contiguous()),
         traced => traced,
     };
     /// Overwrites the elements with those of another tensor, stretched, converted and moved as needed.

@@ -64,18 +64,19 @@ rows! {
         }
     };
     /// Zeros of the shape and dtype of another tensor.
-    function "zeros_like" "input, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, Scalar::Int(0))?;
+    function "zeros_like" "input, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| constant_like(a, 0)?;
     /// Ones of the shape and dtype of another tensor.
-    function "ones_like" "input, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, Scalar::Int(1))?;
+    function "ones_like" "input, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| constant_like(a, 1)?;
     /// A tensor of the shape and dtype of another one, to be written: zeros.
-    function "empty_like" "input, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, Scalar::Int(0))?;
+    function "empty_like" "input, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| constant_like(a, 0)?;
     /// The same number everywhere, in the shape and dtype of another tensor.
     function "full_like" "input, fill_value, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| {
-        let (shape, natural) = model(a)?;
-        full(a, shape, a.number_as("fill_value", dtype(a)?.unwrap_or(natural))?, natural)?
+        let model = a.value("input")?;
+        let dtype = dtype(a)?.map_or_else(|| model.dtype(), Ok)?;
+        like(a, &model, a.number_as("fill_value", dtype)?, dtype)?
     };
     /// The numbers from `start` up to but without `end`, `step` apart.
-    function "arange" "start, end=None, step=1, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| arange(a)?;
+    function "arange" "start=None, end=None, step=1, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| arange(a)?;
     /// `steps` numbers evenly from `start` to `end`, both included.
     function "linspace" "start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| linspace(a)?;
     /// The identity matrix of `n` rows.
@@ -154,24 +155,33 @@ fn dtype(a: &Arguments<'_, '_>) -> PyResult<Option<DType>> {
     }
 }
 
-fn like(a: &Arguments<'_, '_>, number: Scalar) -> PyResult<Tensor> {
-    let (shape, natural) = model(a)?;
-    full(a, shape, number, natural)
+fn constant_like(a: &Arguments<'_, '_>, number: i64) -> PyResult<Tensor> {
+    let model = a.value("input")?;
+    let dtype = dtype(a)?.map_or_else(|| model.dtype(), Ok)?;
+    like(a, &model, number.into(), dtype)
 }
 
-/// The shape and dtype of the tensor that another is to be like.
-fn model(a: &Arguments<'_, '_>) -> PyResult<(Vec<usize>, DType)> {
-    Ok(match a.value("input")? {
-        Value::Tensor(x) => (x.shape().to_vec(), x.dtype()),
-        Value::Traced(x) => (x.shape().map_err(raise)?.to_vec(), x.dtype().map_err(raise)?),
-    })
+/// The number everywhere, in the shape of a model, and in the order of its dimensions unless `memory_format`
+/// says otherwise.
+fn like(a: &Arguments<'_, '_>, model: &Value, number: Scalar, dtype: DType) -> PyResult<Tensor> {
+    if a.is_row_major("memory_format")? {
+        return Tensor::full(model.expr().shape().map_err(raise)?, number, dtype).map_err(raise);
+    }
+    match model {
+        Value::Tensor(model) => model.full_like(number, dtype),
+        Value::Traced(model) => model.full_like(number, dtype),
+    }
+    .map_err(raise)
 }
 
-/// `arange(end)`, `arange(start, end)`, `arange(start, end, step)`.
+/// `arange(end)`, `arange(start, end)`, `arange(start, end, step)`; by name, `start` may be left out.
 fn arange(a: &Arguments<'_, '_>) -> PyResult<Tensor> {
-    let (first, step) = (a.number("start")?, a.number_or("step", Scalar::Int(1))?);
-    let (start, end) =
-        if a.optional("end").is_some() { (first, a.number("end")?) } else { (Scalar::Int(0), first) };
+    let (start, end) = match (a.optional("start"), a.optional("end")) {
+        (Some(_), None) => (Scalar::Int(0), a.number("start")?),
+        (None, Some(_)) if a.optional("step").is_none() => (Scalar::Int(0), a.number("end")?),
+        _ => (a.number("start")?, a.number("end")?),
+    };
+    let step = a.number_or("step", Scalar::Int(1))?;
     match dtype(a)? {
         Some(dtype) => Tensor::arange_as(start, end, step, dtype),
         None => Tensor::arange(start, end, step),
@@ -180,8 +190,11 @@ fn arange(a: &Arguments<'_, '_>) -> PyResult<Tensor> {
 }
 
 fn linspace(a: &Arguments<'_, '_>) -> PyResult<Tensor> {
-    let dtype = dtype(a)?.unwrap_or(DType::DEFAULT_FLOAT);
-    Tensor::linspace_as(a.number("start")?, a.number("end")?, a.count("steps")?, dtype).map_err(raise)
+    let (start, end) = (a.number("start")?, a.number("end")?);
+    let is_complex = start.category().max(end.category()) == Category::Complex;
+    let natural = if is_complex { DType::DEFAULT_FLOAT.to_complex() } else { DType::DEFAULT_FLOAT };
+    let dtype = dtype(a)?.unwrap_or(natural);
+    Tensor::linspace_as(start, end, a.count("steps")?, dtype).map_err(raise)
 }
 
 fn eye(a: &Arguments<'_, '_>) -> PyResult<Tensor> {

@@ -8,7 +8,7 @@ use zerostride::{Argument, Category, DType, Dims, Expr, Interpolation, Op, Tenso
 
 use super::function::{Answer, rows};
 use super::order::{dims, named, tuple};
-use crate::arguments::{Arguments, Value};
+use crate::arguments::Arguments;
 use crate::error::raise;
 use crate::operand::Given;
 use crate::threads::compute;
@@ -24,8 +24,8 @@ rows! {
     /// The smallest and the largest element, NaN if one is.
     both "aminmax" "input, *, dim=None, keepdim=False, out=None" |a| {
         let (x, dims) = (a.value("input")?, kept(a)?);
-        if dtype(&x)?.category() == Category::Complex {
-            let message = format!("aminmax not implemented for {}", dtype(&x)?.scalar_name());
+        if x.dtype()?.category() == Category::Complex {
+            let message = format!("aminmax not implemented for {}", x.dtype()?.scalar_name());
             return Err(PyTypeError::new_err(message));
         }
         let least = x.computed(a.py, |x| x.amin(dims.clone()))?;
@@ -81,15 +81,13 @@ rows! {
     };
 }
 
-fn dtype(x: &Value) -> PyResult<DType> {
-    x.expr().dtype().map_err(raise)
-}
-
 /// `max` or `min`, as the operations that it consists of.
 struct Extreme {
     name: &'static str,
     of_two: fn(&Expr, Expr) -> Expr,
     value: fn(&Expr, Dims) -> Expr,
+    /// The values along one dimension.
+    along: fn(&Expr, Dims) -> Expr,
     place: fn(&Expr, Dims) -> Expr,
 }
 
@@ -97,6 +95,7 @@ static MAX: Extreme = Extreme {
     name: "max",
     of_two: |x, y| x.maximum(y),
     value: |x, dims| x.amax(dims),
+    along: |x, dims| x.max_along(dims),
     place: |x, dims| x.argmax(dims),
 };
 
@@ -104,6 +103,7 @@ static MIN: Extreme = Extreme {
     name: "min",
     of_two: |x, y| x.minimum(y),
     value: |x, dims| x.amin(dims),
+    along: |x, dims| x.min_along(dims),
     place: |x, dims| x.argmin(dims),
 };
 
@@ -118,7 +118,7 @@ fn extreme<'py>(a: &Arguments<'_, 'py>, extreme: &Extreme) -> PyResult<Answer<'p
         let other = a.operand(second, &mut x)?;
         return Ok(x.computed(a.py, |x| (extreme.of_two)(&x, other))?.into());
     }
-    let (shape, dtype) = (x.expr().shape().map_err(raise)?.to_vec(), dtype(&x)?);
+    let (shape, dtype) = (x.expr().shape().map_err(raise)?.to_vec(), x.dtype()?);
     let is_complex = dtype.category() == Category::Complex;
     let Some(dim) = a.integer_or_none("dim")? else {
         if shape.contains(&0) {
@@ -141,7 +141,7 @@ fn extreme<'py>(a: &Arguments<'_, 'py>, extreme: &Extreme) -> PyResult<Answer<'p
         return Err(PyIndexError::new_err(message));
     }
     let dims = kept(a)?;
-    let value = x.computed(a.py, |x| (extreme.value)(&x, dims.clone()))?;
+    let value = x.computed(a.py, |x| (extreme.along)(&x, dims.clone()))?;
     let place = x.computed(a.py, |x| {
         // `argmax` and `argmin` do not accept bools.
         let is_bool = x.dtype().is_ok_and(|dtype| dtype.category() == Category::Bool);
@@ -191,7 +191,7 @@ fn quantile(
 /// `std` or `var`, with the arguments that the row takes, and the mean along the same dimensions.
 fn with_mean<'py>(a: &Arguments<'_, 'py>, name: &str, spread: Op) -> PyResult<Bound<'py, PyAny>> {
     let x = a.value("input")?;
-    if dtype(&x)?.category() <= Category::Int {
+    if x.dtype()?.category() <= Category::Int {
         let message = format!("{name} only support floating point and complex dtypes");
         return Err(PyNotImplementedError::new_err(message));
     }

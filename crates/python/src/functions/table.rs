@@ -8,7 +8,7 @@ use zerostride_ops::{self as ops, Default, Kind, Section};
 use super::function::Answer;
 use super::order::several;
 use super::product::finished;
-use crate::arguments::{Arguments, Value};
+use crate::arguments::{Arguments, Value, lengths};
 use crate::call::Call;
 use crate::error::raise;
 use crate::threads::compute;
@@ -64,15 +64,15 @@ impl Given<'_, '_, '_> {
         let signed =
             |counts: Vec<usize>| Argument::Dims(counts.into_iter().map(|count| count as isize).collect());
         match (parameter.collects, parameter.kind) {
-            (true, Kind::Counts) => return Ok(Some(signed(a.counts()?))),
-            (true, _) => return Ok(Some(Argument::Dims(a.sizes()?))),
+            (true, Kind::Counts) => return Ok(Some(signed(lengths(&a.sizes_of(name)?)?))),
+            (true, _) => return Ok(Some(Argument::Dims(a.sizes_of(name)?))),
             (false, _) => {}
         }
         if parameter.default != Default::Required && a.optional(name).is_none() {
             return Ok(None);
         }
         Ok(Some(match parameter.kind {
-            Kind::Operand | Kind::Number | Kind::Dims | Kind::Word => {
+            Kind::Operand | Kind::Number | Kind::Order | Kind::Dims | Kind::Word => {
                 let value = a.value(name)?;
                 match &value {
                     Value::Tensor(tensor) => self.numel = self.numel.max(tensor.numel()),

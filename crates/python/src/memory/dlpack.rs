@@ -201,7 +201,17 @@ pub(super) fn shown(tensor: &Tensor) -> NonNull<Versioned> {
     managed(tensor, if tensor.is_writable() { 0 } else { READ_ONLY })
 }
 
-fn managed<M: Managed>(tensor: &Tensor, flags: u64) -> NonNull<M> {
+/// The tensor that another library gets, and its flags: a copy where one is asked for, or where strides are
+/// negative and sharing is not asked for, since torch and JAX do not take these.
+pub(super) fn exported(tensor: &Tensor, copy: Option<bool>) -> PyResult<(Tensor, u64)> {
+    let copies = copy.unwrap_or_else(|| tensor.strides().iter().any(|&stride| stride < 0));
+    let shown = if copies { tensor.clone_elements().map_err(raise)? } else { tensor.alias() };
+    let (copied, read_only) =
+        (if copies { COPIED } else { 0 }, if shown.is_writable() { 0 } else { READ_ONLY });
+    Ok((shown, copied | read_only))
+}
+
+pub(super) fn managed<M: Managed>(tensor: &Tensor, flags: u64) -> NonNull<M> {
     let sizes = tensor.shape().iter().map(|&size| size as i64);
     let mut numbers: Vec<i64> = sizes.chain(tensor.strides().iter().map(|&stride| stride as i64)).collect();
     let shape = numbers.as_mut_ptr();
@@ -238,7 +248,7 @@ unsafe extern "C" fn forgotten<M: Managed>(capsule: *mut ffi::PyObject) {
 
 #[pymethods]
 impl PyTensor {
-    /// For other libraries: a DLPack capsule with the tensor's memory.
+    /// For other libraries: a DLPack capsule with the tensor's memory, or a copy if its strides are negative.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
         &self,
@@ -262,13 +272,11 @@ impl PyTensor {
             // SAFETY: the consumer names a stream of the tensor's device, as the protocol says.
             unsafe { self.0.precede(stream as usize) }.map_err(raise)?;
         }
-        let copied = if copy == Some(true) { COPIED } else { 0 };
-        let tensor = if copied > 0 { self.0.clone_elements().map_err(raise)? } else { self.0.alias() };
-        let read_only = if tensor.is_writable() { 0 } else { READ_ONLY };
+        let (tensor, flags) = exported(&self.0, copy)?;
         if max_version.is_some_and(|(major, _)| major >= 1) {
-            return show::<Versioned>(py, &tensor, copied | read_only);
+            return show::<Versioned>(py, &tensor, flags);
         }
-        if read_only > 0 {
+        if flags & READ_ONLY > 0 {
             return Err(PyBufferError::new_err(
                 "the tensor is read-only, which DLPack before version 1.0 cannot say: clone() it first",
             ));

@@ -289,7 +289,10 @@ unsafe extern "C" fn allocate(
 unsafe extern "C" fn from_object(object: *mut ffi::PyObject, out: *mut *mut Versioned) -> c_int {
     answered(|py| {
         // SAFETY: the caller guarantees the object and the pointer.
-        unsafe { out.write(dlpack::shown(&own(py, object)?.get().0).as_ptr()) };
+        unsafe {
+            let (tensor, flags) = dlpack::exported(&own(py, object)?.get().0, None)?;
+            out.write(dlpack::managed(&tensor, flags).as_ptr());
+        }
         Ok(())
     })
 }

@@ -1,9 +1,10 @@
 //! Owns copies: `clone`, and the methods that give a view where one exists and a copy elsewhere. It does not
 //! know the rules of views (`zerostride-shape`).
 
+use zerostride_ops::{DType, Scalar};
 use zerostride_shape::{Layout, Shape, infer_size, result_order};
 
-use crate::{Expr, Result, Tensor};
+use crate::{Expr, Result, Tensor, plan};
 
 impl Tensor {
     /// The same elements with other sizes: a view where possible, else a copy; -1 is inferred.
@@ -63,17 +64,65 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn clone_elements(&self) -> Result<Tensor> {
-        let Some(order) = result_order(self.shape(), &[self.strides()]) else { return self.row_major() };
-        let mut places = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(place, &dim)| places[dim] = place as isize);
-        let order: Vec<isize> = order.into_iter().map(|dim| dim as isize).collect();
-        self.permute(&order)?.row_major()?.permute(&places)
+        match result_order(self.shape(), &[self.strides()]) {
+            Some(order) => ordered(&order, |order| self.permute(order)?.row_major()),
+            None => self.row_major(),
+        }
+    }
+
+    /// A tensor of this one's sizes whose elements are all one number, converted to the dtype. The dimensions
+    /// lie in the order in which they lie here.
+    ///
+    /// # Errors
+    /// As [`Tensor::full`].
+    ///
+    /// Source: PyTorch's `full_like()` with `torch.preserve_format`.
+    ///
+    /// ```
+    /// use zerostride::{DType, tensor};
+    /// let x = tensor![[1, 2, 3], [4, 5, 6]];
+    /// assert_eq!(x.t()?.full_like(0, DType::F32)?.strides(), [1, 3]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn full_like(&self, value: impl Into<Scalar>, dtype: DType) -> Result<Tensor> {
+        full_in(self.layout(), value.into(), dtype)
     }
 
     /// A row-major copy.
     pub(crate) fn row_major(&self) -> Result<Tensor> {
         Expr::current(self).materialise()
     }
+}
+
+impl Expr {
+    /// [`Tensor::full_like`] of the value, without its evaluation: the dimensions lie in the order in which
+    /// they would lie there.
+    ///
+    /// # Errors
+    /// As [`Tensor::full`], or the expression has no value.
+    pub fn full_like(&self, value: impl Into<Scalar>, dtype: DType) -> Result<Tensor> {
+        self.shape()?;
+        full_in(&plan::lies(self), value.into(), dtype)
+    }
+}
+
+/// A tensor with the sizes of a layout, its dimensions in the same order.
+fn full_in(layout: &Layout, value: Scalar, dtype: DType) -> Result<Tensor> {
+    match result_order(layout.shape(), &[layout.strides()]) {
+        Some(order) => ordered(&order, |order| {
+            let sizes: Vec<usize> = order.iter().map(|&dim| layout.shape()[dim as usize]).collect();
+            Tensor::full(&sizes, value, dtype)
+        }),
+        None => Tensor::full(layout.shape(), value, dtype),
+    }
+}
+
+/// What is made row-major with its dimensions in another order, in its own.
+fn ordered(order: &[usize], make: impl FnOnce(&[isize]) -> Result<Tensor>) -> Result<Tensor> {
+    let mut places = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(place, &dim)| places[dim] = place as isize);
+    let order: Vec<isize> = order.iter().map(|&dim| dim as isize).collect();
+    make(&order)?.permute(&places)
 }
 
 impl Clone for Tensor {

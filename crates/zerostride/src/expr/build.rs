@@ -36,8 +36,8 @@ impl Expr {
         };
         match meta {
             Ok(meta) => {
-                let (meta, slope) = (Ok(meta), Slope::Own);
-                Expr(Arc::new(Node { kind, meta, caller, depth, lazy, in_order, slope }))
+                let (meta, row_major, slope) = (Ok(meta), false, Slope::Own);
+                Expr(Arc::new(Node { kind, meta, caller, depth, lazy, in_order, row_major, slope }))
             }
             Err(error) => Expr::failing(&kind, error),
         }
@@ -49,8 +49,8 @@ impl Expr {
         let text = text::render(kind);
         let meta = Err(error.within(|| text.clone()));
         let kind = Kind::Failed { text };
-        let node =
-            Node { kind, meta, caller: None, depth: 1, lazy: false, in_order: true, slope: Slope::Own };
+        let (caller, lazy, row_major, slope) = (None, false, false, Slope::Own);
+        let node = Node { kind, meta, caller, depth: 1, lazy, in_order: true, row_major, slope };
         Expr(Arc::new(node))
     }
 
@@ -145,6 +145,26 @@ impl Expr {
         match &meta {
             Ok(_) if self.dtype().is_ok_and(|own| own == dtype) && !self.is_number() => self.clone(),
             _ => Expr::build(Kind::Cast { operand: self.clone(), dtype }, meta),
+        }
+    }
+
+    /// The same values, in row-major order wherever the expression is evaluated: other results lie in the order
+    /// in which the dimensions of the operands lie.
+    ///
+    /// ```
+    /// use zerostride::{Expr, tensor};
+    /// let x = Expr::from(&tensor![[1, 2, 3], [4, 5, 6]]).t();
+    /// assert_eq!((&x + 1).eval()?.strides(), [1, 3]);
+    /// assert_eq!((x.contiguous() + 1).eval()?.strides(), [2, 1]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn contiguous(&self) -> Expr {
+        match &self.node().meta {
+            Ok(meta) if !self.node().in_order => {
+                let kind = Kind::Cast { operand: self.clone(), dtype: meta.dtype() };
+                Expr::build(kind, Ok(meta.clone())).in_row_major_order()
+            }
+            _ => self.clone(),
         }
     }
 

@@ -162,6 +162,17 @@ impl BoundArguments {
         }
     }
 
+    /// The order of a norm.
+    fn order(&mut self, name: &str) -> Result<f64> {
+        let position = self.position(name);
+        match &self.values[position] {
+            Some(Argument::None) => Ok(2.0),
+            Some(Argument::Word(word)) if word == "fro" => Ok(2.0),
+            Some(Argument::Word(_)) => self.refuse(name, "a number or 'fro'"),
+            _ => self.float(name),
+        }
+    }
+
     fn optional_float(&mut self, name: &str) -> Result<Option<f64>> {
         let argument = self.take(self.position(name))?;
         match argument.number() {
@@ -234,6 +245,7 @@ macro_rules! argument {
     ($bound:ident operand $name:ident) => { &$bound.expr(stringify!($name))? };
     ($bound:ident bound $name:ident) => { $bound.optional_expr(stringify!($name))?.as_ref() };
     ($bound:ident scalar $name:ident) => { $bound.scalar(stringify!($name))? };
+    ($bound:ident order $name:ident) => { $bound.order(stringify!($name))? };
     ($bound:ident float $name:ident) => { $bound.float(stringify!($name))? };
     ($bound:ident optional_float $name:ident) => { $bound.optional_float(stringify!($name))? };
     ($bound:ident float_or_zero $name:ident) => { $bound.optional_float(stringify!($name))?.unwrap_or(0.0) };

@@ -235,6 +235,9 @@ fn clamped(op: Op, input: &Expr, min: Option<&Expr>, max: Option<&Expr>) -> Resu
     if let Some(max) = max {
         let (first, second) = ordered(max, held);
         held = first.minimum(second);
+        if [min, Some(max)].iter().all(|bound| bound.is_some_and(|bound| bound.number().is_none())) {
+            held = held.with_slope(Slope::Clamped);
+        }
     }
     Ok(held)
 }
@@ -475,8 +478,8 @@ pub(super) fn logsumexp(input: &Expr, dims: &Dims) -> Expr {
     })
 }
 
-/// A formula along one dimension. The dimension is checked before the dtype; an empty input is returned as it
-/// is, whatever its dtype.
+/// A formula along one dimension, whose value lies in row-major order, as PyTorch's. The dimension is checked
+/// before the dtype; an empty input is returned as it is, whatever its dtype.
 fn along(op: Op, input: &Expr, dim: isize, body: impl FnOnce(Expr) -> Result<Expr>) -> Expr {
     let attempt = || {
         let shape = input.shape()?;
@@ -491,7 +494,7 @@ fn along(op: Op, input: &Expr, dim: isize, body: impl FnOnce(Expr) -> Result<Exp
                 class: error.class(),
                 message: error.to_string().replace("_lastdim", ""),
             }),
-            _ => Ok(formula(op, [input], |[input]| body(input))),
+            _ => Ok(formula(op, [input], |[input]| body(input)).in_row_major_order()),
         }
     };
     attempt().unwrap_or_else(|error| input.failed(op.name(), error))

@@ -4,6 +4,7 @@
 use zerostride_ops::{Op, Reduction, Scalar, for_each_op};
 
 use super::dims::Dims;
+use super::node::Slope;
 use super::{Expr, View, formula};
 use crate::Slice;
 
@@ -15,6 +16,7 @@ macro_rules! argument {
     (type bound) => { impl Into<crate::expr::Limit> };
     (type scalar) => { impl Into<Scalar> };
     (type float) => { f64 };
+    (type order) => { f64 };
     (type float_or_zero) => { f64 };
     (type optional_float) => { Option<f64> };
     (type int) => { i64 };
@@ -106,6 +108,25 @@ impl Expr {
     #[track_caller]
     pub fn where_(&self, condition: impl Into<Expr>, other: impl Into<Expr>) -> Expr {
         Expr::map(Op::Where, [condition.into(), self.clone(), other.into()])
+    }
+
+    /// The largest elements along a dimension, as [`Expr::amax`] gives them. Of equal ones the first has the
+    /// whole derivative, as the values of `torch.max(dim)`; those of `amax` share it.
+    ///
+    /// ```
+    /// use zerostride::{Expr, tensor};
+    /// let x = tensor![1.0, 3.0, 3.0];
+    /// let gradients = Expr::from(&x).max_along(0).grad(&[&x])?;
+    /// assert_eq!(gradients[0].eval()?.to_vec::<f32>()?, [0.0, 1.0, 0.0]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn max_along(&self, dim: impl Into<Dims>) -> Expr {
+        self.amax(dim).with_slope(Slope::First)
+    }
+
+    /// The smallest elements along a dimension, as [`Expr::max_along`] gives the largest.
+    pub fn min_along(&self, dim: impl Into<Dims>) -> Expr {
+        self.amin(dim).with_slope(Slope::First)
     }
 
     /// The variance with `n - correction` degrees of freedom; [`Expr::var`] takes 1.

@@ -44,6 +44,8 @@ pub(crate) struct Node {
     pub(crate) lazy: bool,
     /// Whether the dimensions of all operands are known to lie in their order, and so those of the value.
     pub(crate) in_order: bool,
+    /// Whether the value lies in row-major order, however the dimensions of the operands lie.
+    pub(crate) row_major: bool,
     /// What its derivative is.
     pub(super) slope: Slope,
 }
@@ -58,6 +60,11 @@ pub(super) enum Slope {
     Flat,
     /// Zero where the first operand is 0, such as that of a root of a sum of squares there.
     FlatAtZero,
+    /// Of equal extremes along a dimension, the first one's alone.
+    First,
+    /// That of `clamp` with tensors as bounds: of a `minimum` of the upper one and of a `maximum` of the lower
+    /// one and the input.
+    Clamped,
 }
 
 /// What a node's value is known to be before it is computed.
@@ -122,12 +129,19 @@ impl Expr {
                 _ => true,
             },
         );
-        Expr(Arc::new(Node { kind, meta, caller: None, depth: 1, lazy: false, in_order, slope: Slope::Own }))
+        let (caller, row_major, slope) = (None, false, Slope::Own);
+        Expr(Arc::new(Node { kind, meta, caller, depth: 1, lazy: false, in_order, row_major, slope }))
     }
 
     /// The node, which was just made and has no other owner, with another derivative.
     pub(super) fn with_slope(mut self, slope: Slope) -> Expr {
         Arc::get_mut(&mut self.0).expect("the node was just made").slope = slope;
+        self
+    }
+
+    /// The node, which was just made and has no other owner, with a value that lies in row-major order.
+    pub(super) fn in_row_major_order(mut self) -> Expr {
+        Arc::get_mut(&mut self.0).expect("the node was just made").row_major = true;
         self
     }
 

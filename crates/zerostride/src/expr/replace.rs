@@ -60,29 +60,30 @@ impl Expr {
     pub(crate) fn with_operands(&self, operands: Operands, shape: Shape) -> Expr {
         let meta = self.meta().map(|meta| Meta { shape, typed: meta.typed });
         let mut operands = operands.into_iter();
-        let mut next = || operands.next().expect("an operation has as many operands as before");
         let kind = match &self.node().kind {
             Kind::Map { op, compute, .. } => {
-                return Expr::build(
-                    Kind::Map { op: *op, operands: operands.collect(), compute: *compute },
-                    meta,
-                );
+                Kind::Map { op: *op, operands: operands.collect(), compute: *compute }
             }
-            Kind::Cast { dtype, .. } => Kind::Cast { operand: next(), dtype: *dtype },
+            Kind::Cast { dtype, .. } => Kind::Cast { operand: next(&mut operands), dtype: *dtype },
             Kind::Reduce { op, dims, keepdim, compute, correction, .. } => Kind::Reduce {
                 op: *op,
-                operand: next(),
+                operand: next(&mut operands),
                 dims: dims.clone(),
                 keepdim: *keepdim,
                 compute: *compute,
                 correction: *correction,
             },
-            Kind::View { view, .. } => Kind::View { operand: next(), view: view.clone() },
-            Kind::Matmul { .. } => Kind::Matmul { factors: [next(), next()] },
+            Kind::View { view, .. } => Kind::View { operand: next(&mut operands), view: view.clone() },
+            Kind::Matmul { .. } => Kind::Matmul { factors: [next(&mut operands), next(&mut operands)] },
             Kind::Leaf { .. } | Kind::Input(_) | Kind::Number(_) | Kind::Failed { .. } => {
                 return self.clone();
             }
         };
-        Expr::build(kind, meta)
+        let new = Expr::build(kind, meta).with_slope(self.node().slope);
+        if self.node().row_major { new.in_row_major_order() } else { new }
     }
+}
+
+fn next(operands: &mut impl Iterator<Item = Expr>) -> Expr {
+    operands.next().expect("an operation has as many operands as before")
 }

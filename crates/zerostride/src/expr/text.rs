@@ -9,6 +9,7 @@ use zerostride_ops::{Class, Op};
 use zerostride_shape::{Layout, Shape};
 
 use super::{Expr, Kind, View};
+use crate::Tensor;
 
 /// Characters after which a formula is cut. A shared sub-expression is written out wherever it occurs, so
 /// that the text can be exponentially longer than the graph is large.
@@ -19,7 +20,14 @@ const LONGEST: usize = 200;
 const MOST_WAITING: usize = LONGEST;
 
 pub(super) fn render(kind: &Kind) -> String {
-    let mut writer = FormulaWriter { text: String::new(), leaves: Vec::new(), waiting: Vec::new() };
+    render_with(kind, &[])
+}
+
+/// The formula, in which some tensors have names.
+fn render_with(kind: &Kind, named: &[(&Tensor, String)]) -> String {
+    let identities = named.iter().map(|(tensor, _)| identity(tensor)).collect();
+    let names = named.iter().map(|(_, name)| name.clone()).collect();
+    let mut writer = FormulaWriter { text: String::new(), leaves: identities, names, waiting: Vec::new() };
     writer.kind(kind);
     while let Some(piece) = writer.waiting.pop() {
         match piece {
@@ -34,6 +42,10 @@ pub(super) fn render(kind: &Kind) -> String {
         writer.text = writer.text.chars().take(LONGEST).chain(CUT.chars()).collect();
     }
     writer.text
+}
+
+fn identity(tensor: &Tensor) -> (usize, Layout) {
+    (tensor.storage().address(), tensor.layout().clone())
 }
 
 /// Written in place of the rest of a formula.
@@ -54,6 +66,19 @@ impl Expr {
     pub fn formula(&self) -> String {
         render(&self.node().kind)
     }
+
+    /// The formula with names for some of its operands; others are a, b, c, ... in the order in which they
+    /// appear.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let (x, mean) = (tensor![1.0, 3.0], tensor![2.0]);
+    /// assert_eq!((&x - &mean).formula_with(&[(&mean, "mean".to_owned())]), "a - mean");
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn formula_with(&self, named: &[(&Tensor, String)]) -> String {
+        render_with(&self.node().kind, named)
+    }
 }
 
 impl fmt::Debug for Expr {
@@ -64,8 +89,10 @@ impl fmt::Debug for Expr {
 
 struct FormulaWriter<'e> {
     text: String,
-    /// The tensors seen, in order, each identified by storage and layout.
+    /// The tensors that have names and those seen, in order, each identified by storage and layout.
     leaves: Vec<(usize, Layout)>,
+    /// The names of the first of them.
+    names: Vec<String>,
     /// A stack of what is still to be written, the next piece last.
     waiting: Vec<FormulaPart<'e>>,
 }
@@ -97,7 +124,7 @@ impl<'e> FormulaWriter<'e> {
         let behind = self.waiting.len();
         match kind {
             Kind::Leaf { tensor, .. } => {
-                self.leaf((tensor.storage().address(), tensor.layout().clone()));
+                self.leaf(identity(tensor));
             }
             Kind::Input(input) => {
                 let shape = Shape::new(input.shape()).unwrap_or_default();
@@ -106,8 +133,12 @@ impl<'e> FormulaWriter<'e> {
             Kind::Number(number) => self.say(number.to_string()),
             Kind::Map { op, operands, .. } => self.map(*op, operands),
             Kind::Cast { operand, dtype } => {
+                let is_same = operand.dtype().is_ok_and(|own| own == *dtype) && !operand.is_number();
                 self.operand(operand);
-                self.say(format!(".to('{dtype}')"));
+                match is_same {
+                    true => self.say(".contiguous()"),
+                    false => self.say(format!(".to('{dtype}')")),
+                }
             }
             Kind::Reduce { op, operand, dims, keepdim, .. } => {
                 let dims: Vec<String> = dims.iter().map(usize::to_string).collect();
@@ -136,7 +167,10 @@ impl<'e> FormulaWriter<'e> {
             self.leaves.push(identity);
             self.leaves.len() - 1
         });
-        self.say(operand_name(index));
+        match self.names.get(index) {
+            Some(name) => self.say(name.clone()),
+            None => self.say(operand_name(index - self.names.len())),
+        }
     }
 
     fn map(&mut self, op: Op, operands: &'e [Expr]) {

@@ -43,6 +43,7 @@ pub(crate) use program::{
     Register, Step, TILE_ELEMENTS, Work, by_part,
 };
 pub(crate) use reduce_walk::{ReduceWalk, SHORT_LINE_ELEMENTS};
+pub(crate) use results::lies;
 pub(crate) use rows::Group;
 pub use template::Template;
 

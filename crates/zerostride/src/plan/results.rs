@@ -10,12 +10,19 @@ use super::uses::shape;
 use crate::expr::{Expr, Kind, operands_first};
 
 /// The layout of an expression's value in memory of its own: without gaps, its dimensions in the order in
-/// which those of its operands lie, one operation after the other. What is only copied lies row-major.
+/// which those of its operands lie, one operation after the other. What is only copied lies row-major, and so does what is made to
+/// (`Node::row_major`).
 pub(super) fn layout(expr: &Expr) -> Layout {
     let is_computed = matches!(expr.node().kind, Kind::Map { .. } | Kind::Cast { .. });
-    if expr.node().in_order || !is_computed {
+    if expr.node().in_order || expr.node().row_major || !is_computed {
         return Layout::contiguous(shape(expr).clone());
     }
+    lies(expr)
+}
+
+/// How the value of an expression lies if each operation, one after the other, has a result in memory of its
+/// own, and each view is one.
+pub(crate) fn lies(expr: &Expr) -> Layout {
     let mut known: HashMap<usize, Layout> = HashMap::new();
     for expr in operands_first([expr], |_| true) {
         let own = shape(expr);
@@ -25,6 +32,7 @@ pub(super) fn layout(expr: &Expr) -> Layout {
             Kind::View { operand, view } => {
                 view.apply(&known[&operand.id()]).unwrap_or_else(|_| Layout::contiguous(own.clone()))
             }
+            Kind::Map { .. } | Kind::Cast { .. } if expr.node().row_major => Layout::contiguous(own.clone()),
             Kind::Map { .. } | Kind::Cast { .. } => {
                 let stretched = |operand: &Expr| {
                     let layout = known[&operand.id()].broadcast_to(own).ok()?;

@@ -163,10 +163,8 @@ impl Tensor {
             alpha => Operand::expr(source.mul(alpha)?),
         };
         let (index, size) = (index.reshape(&[-1])?, self.shape()[dim]);
-        if let Some(at) = outside(&index, size)? {
-            return Err(Error::runtime(format_args!(
-                "index {at} is out of bounds for dimension {dim} with size {size}"
-            )));
+        if outside(&index, size)?.is_some() {
+            return Err(Error::index("index out of range in self"));
         }
         self.put(&[Pick::Integers { dim, index }], scaled, true)
     }

@@ -12,6 +12,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_PI, FRAC_2_SQRT_PI, LN_2, LN_10, PI
 use zerostride_ops::{Category, DType, Op, Reduction, for_each_op};
 
 use crate::expr::{Dims, Expr, Operands};
+use crate::{Result, Tensor};
 
 /// The cotangents of an operation's operands. A number says that nothing flows to that operand; an empty
 /// list, that nothing flows to any.
@@ -455,6 +456,19 @@ fn larger(a: &Expr, b: &Expr) -> [Expr; 2] {
     }
 }
 
+/// What flows to the input and the bounds of `clamp`: half of it to the input and half to a bound that it is
+/// equal to, unless the bounds are equal, too. Where the input is NaN it has everything, also beside a bound.
+pub(super) fn clamp([x, min, max]: [Expr; 3], g: &Expr) -> Cotangents {
+    let (ordered, half) = (min.lt(&max), g * 0.5);
+    let [at_min, at_max] = [&min, &max].map(|bound| x.eq(bound).logical_and(&ordered));
+    let (below, above, met) = (x.lt(&min), x.gt(&max), min.le(&max));
+    let outside = below.logical_or(&above);
+    let to_x = half.where_(at_min.logical_or(&at_max), Expr::from(0.0).where_(outside, g));
+    let to_min = half.where_(at_min, only(g, &below.logical_and(&met)));
+    let to_max = half.where_(at_max, only(g, &max.lt(&min).logical_or(above.logical_and(met))));
+    Cotangents::from([to_x, to_min, to_max])
+}
+
 fn mul([a, b]: [&Expr; 2], _: &Expr, g: &Expr) -> [Expr; 2] {
     [g * conj(b), g * conj(a)]
 }
@@ -543,6 +557,16 @@ fn prod(x: &Expr, _: &Expr, g: &Expr, reduced: &ReducedDims) -> Expr {
 fn amax(x: &Expr, y: &Expr, g: &Expr, reduced: &ReducedDims) -> Expr {
     let is = x.eq(y);
     only(g, &is) / is.sum(reduced.dims.clone())
+}
+
+/// The first of equal elements along a dimension has everything: the one whose index `argmax` gives.
+pub(super) fn first(op: Reduction, x: &Expr, g: &Expr, (dim, dims): (isize, Dims)) -> Result<Expr> {
+    let sizes = &x.shape()?[dim as usize..];
+    let place = if op == Reduction::Amin { x.argmin(dims) } else { x.argmax(dims) };
+    let mut shape = vec![1; sizes.len()];
+    shape[0] = -1;
+    let places = Tensor::arange(0, sizes[0] as i64, 1)?.reshape(&shape)?;
+    Ok(only(g, &place.eq(&places)))
 }
 
 fn amin(x: &Expr, y: &Expr, g: &Expr, reduced: &ReducedDims) -> Expr {

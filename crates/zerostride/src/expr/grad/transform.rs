@@ -12,7 +12,7 @@ use zerostride_ops::{Category, DType, Op, Scalar};
 use super::rules::{self, Cotangents, ReducedDims};
 use super::views;
 use crate::expr::node::Slope;
-use crate::expr::{Dims, Expr, Kind, Meta, keepdim};
+use crate::expr::{Dims, Expr, Kind, Meta, Operands, keepdim};
 use crate::{Error, Result};
 
 /// The cotangents that reach variables, which are told by the identities of nodes; those that none reaches
@@ -42,7 +42,7 @@ pub(super) fn pull<'e>(
         if is_variable(node) {
             found.insert(node.id(), cotangent.clone());
         }
-        for (operand, new) in node.operands().iter().zip(of_operands) {
+        for (operand, new) in reached(node).iter().zip(of_operands) {
             if !leads[&operand.id()] || new.is_number() {
                 continue;
             }
@@ -51,6 +51,23 @@ pub(super) fn pull<'e>(
         }
     }
     Ok(found)
+}
+
+/// What a node's cotangent is divided among: its operands.
+fn reached(node: &Expr) -> Operands {
+    clamped(node).map_or_else(|| node.operands().into(), Operands::from)
+}
+
+/// The input and both bounds of a clamped value, whose derivatives depend on all three.
+fn clamped(node: &Expr) -> Option<[Expr; 3]> {
+    let Kind::Map { op: Op::Minimum, operands, .. } = &node.node().kind else { return None };
+    let [max, held] = &operands[..] else { return None };
+    match &held.node().kind {
+        Kind::Map { op: Op::Maximum, operands, .. } if node.node().slope == Slope::Clamped => {
+            Some([operands[1].clone(), operands[0].clone(), max.clone()])
+        }
+        _ => None,
+    }
 }
 
 /// Where paths meet, cotangents are summed.
@@ -105,7 +122,7 @@ fn fitted(cotangent: Expr, operand: &Meta) -> Result<Expr> {
     Ok(cotangent.to_dtype(dtype))
 }
 
-/// The cotangents of a node's operands; those of half precision are in f32.
+/// The cotangents of what a node's is divided among; those of half precision are in f32.
 fn step(node: &Expr, cotangent: &Expr) -> Result<Cotangents> {
     let wide = |expr: &Expr| -> Result<Expr> { Ok(expr.to_dtype(expr.dtype()?.opmath())) };
     let (result, cotangent) = (wide(node)?, wide(cotangent)?);
@@ -117,6 +134,9 @@ fn step(node: &Expr, cotangent: &Expr) -> Result<Cotangents> {
                 (Op::Where, 0) => operand.clone(),
                 _ => operand.to_dtype(compute.opmath()),
             };
+            if let Some(clamped) = clamped(node) {
+                return Ok(rules::clamp(clamped.map(|operand| met((0, &operand))), &cotangent));
+            }
             let operands: Cotangents = operands.iter().enumerate().map(met).collect();
             let mut pulled = rules::of_map(*op, &operands, &result, &cotangent)
                 .ok_or_else(|| without_derivative(*op, node))?;
@@ -138,8 +158,12 @@ fn step(node: &Expr, cotangent: &Expr) -> Result<Cotangents> {
                 false => dims.iter().fold(expr, |expr, &dim| expr.unsqueeze(dim)),
             };
             let (result, cotangent) = (whole(result), whole(cotangent));
+            let first = dims.first().filter(|_| node.node().slope == Slope::First).copied();
             // A tensor without dimensions has none that stay; for `Dims` an empty list is all.
             let dims: Dims = keepdim(&dims[..]);
+            if let Some(dim) = first {
+                return Ok(Cotangents::from_iter([rules::first(*op, &operand, &cotangent, (dim, dims))?]));
+            }
             let reduced = ReducedDims { dims, count, correction: *correction };
             let pulled = rules::of_reduction(*op, &operand, &result, &cotangent, &reduced);
             Cotangents::from_iter([pulled.ok_or_else(|| without_derivative(op.op(), node))?])
