@@ -102,8 +102,8 @@ pub(crate) struct Parameter {
 /// The notation of an argument in a row, and the kinds that its type stands for.
 ///
 /// - `operand`: a tensor or number that broadcasts; `bound`: one that may be `None`;
-/// - `scalar`, `float`, `int`: a number; `order`: one, or `'fro'`, which is 2; `optional_float` may be `None`; `float_or_zero` may be `None`, which
-///   means 0;
+/// - `scalar`, `float`, `int`: a number; `optional_float` may be `None`; `float_or_zero` may be `None`, which
+///   means 0; `order`: a number, or `'fro'`, which is 2;
 /// - `flag`: `True` or `False`; `word`: a quoted word or `None`;
 /// - `dim`: one dimension; `dims`: dimensions and `keepdim`; `spread`: these and the number of degrees of
 ///   freedom that are lost.

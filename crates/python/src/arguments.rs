@@ -340,7 +340,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
     }
 
     /// `*size`: integers one by one, or as one list or tuple.
-    pub(crate) fn sizes(&self) -> PyResult<Vec<isize>> {
+    fn sizes(&self) -> PyResult<Vec<isize>> {
         let wrong = |object: &Bound<'_, PyAny>| {
             self.misused(&format!("expected integers, not {}", type_name(object)))
         };

@@ -1,5 +1,5 @@
-//! Owns the names that the arrays of traced functions have in errors: those of the parameters. It does not know
-//! what is an error.
+//! Owns the names that the arrays of traced functions have in errors: those of the parameters. It does not
+//! know what is an error.
 
 use std::cell::RefCell;
 

@@ -73,7 +73,10 @@ impl<'a, 'py> Returned<'a, 'py> {
         match Given::new(object)? {
             Some(Given::Number(_)) => Ok(Output::Constant(object.clone().unbind())),
             Some(given) => {
-                let expr = given.expr();
+                let expr = match given {
+                    Given::Tensor(_) | Given::Foreign(_) => given.expr().copied(),
+                    traced => traced.expr(),
+                };
                 self.computed.push((object.clone(), expr));
                 Ok(Output::Result(self.computed.len() - 1))
             }

@@ -89,7 +89,7 @@ def test_several_outputs_are_written_to_as_many_arrays():
         ((sums,), "a tuple of 1 for a tuple of 2"),
         ({"a": sums, "b": doubled}, "a dict with the keys"),
         ("y.npy", "out has not the form of the result: one file for a tuple of 2"),
-        ((sums, np.zeros(2)), "expand"),
+        ((sums, np.zeros(2)), "output with shape \\[2\\] doesn't match the broadcast shape \\[2, 3\\]"),
         ((sums, np.zeros((2, 3), np.int64)), "can't be cast"),
     ]
     for out, message in wrong:
@@ -175,6 +175,15 @@ def test_what_cannot_be_traced_is_said_with_the_names_of_the_function():
         zs.fuse(lambda price: price[zs.tensor([0])])(x)
     with pytest.raises(zs.TraceError, match="elements of price \\* amount"):
         zs.evaluate("median(price * amount)", price=x, amount=x + 1)
+
+
+def test_a_copy_is_one_in_a_function_that_is_traced_in_each_call():
+    outside, x = [zs.ones(2)], zs.zeros(3)
+    copy = zs.fuse(lambda x: (outside, x.clone())[1])
+    copy(x).add_(1)
+    with zs.audit():
+        zs.fuse(lambda x: x[1:])(x).add_(1)
+    assert x.tolist() == [0, 0, 0]
 
 
 def test_only_elements_that_results_need_are_divided():

@@ -254,7 +254,7 @@ def test_traced_functions_index_by_views_only():
     def picked(x):
         return (x * 2)[zs.tensor([0])]
 
-    with pytest.raises(zs.TraceError, match="an index tensor picks elements of a \\* 2"):
+    with pytest.raises(zs.TraceError, match="an index tensor picks elements of x \\* 2"):
         picked(np.arange(3))
 
 

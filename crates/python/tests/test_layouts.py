@@ -69,7 +69,7 @@ def test_results_lie_as_pytorchs(torch, name, fused):
         wanted = KEEPING[name](torch, lie(torch.arange(24.0).reshape(2, 3, 4)))
         run = lambda x: KEEPING[name](zs, x)
         found = (zs.fuse(run) if fused else run)(lie(zs.arange(24.0).reshape(2, 3, 4)))
-        assert found.stride() == wanted.stride() and str(found.dtype) == str(wanted.dtype)
+        assert found.stride() == wanted.stride() and found.dtype.name == str(wanted.dtype).removeprefix("torch.")
         assert name == "empty_like" or np.allclose(found, wanted)
 
 

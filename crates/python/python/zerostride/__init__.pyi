@@ -656,15 +656,15 @@ class _Operations:
         """`log(sum(exp(input)))` without overflow."""
     def rsub(self, other: _Operand, *, alpha: _Number = 1, out: Any = None) -> Tensor:
         """The difference the other way round: `other - alpha * input`."""
-    def softmax(self, dim: _Dims, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
+    def softmax(self, dim: _Dims, dtype: _DType | None = None, *, out: Any = None) -> Tensor:
         """`exp(input) / sum(exp(input))` along `dim`, without overflow."""
-    def log_softmax(self, dim: _Dims, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
+    def log_softmax(self, dim: _Dims, dtype: _DType | None = None, *, out: Any = None) -> Tensor:
         """The logarithm of `softmax`, without its cancellation."""
     def nanmean(self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The mean of the elements that are not NaN."""
     def nansum(self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The sum of the elements that are not NaN."""
-    def norm(self, p: _Number = 2, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
+    def norm(self, p: _Number | builtins.str = 2, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The vector norm of order `p`."""
     def expand(self, *size: _Sizes) -> Tensor:
         """Stretches dimensions of size 1 without copying, and adds dimensions in front; -1 keeps a size."""
@@ -1063,7 +1063,7 @@ class audit(ContextDecorator):
         """The report as a page."""
 
 def set_num_threads(threads: builtins.int) -> None:
-    """Sets how many threads work on one evaluation; at least one does."""
+    """Sets how many threads work on one evaluation."""
 
 def get_num_threads() -> builtins.int:
     """How many threads work on one evaluation."""
@@ -1375,15 +1375,15 @@ def logsumexp(input: _Operand, dim: _Dims, keepdim: builtins.bool = False, *, ou
     """`log(sum(exp(input)))` without overflow."""
 def rsub(input: _Operand, other: _Operand, *, alpha: _Number = 1, out: Any = None) -> Tensor:
     """The difference the other way round: `other - alpha * input`."""
-def softmax(input: _Operand, dim: _Dims, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
+def softmax(input: _Operand, dim: _Dims, dtype: _DType | None = None, *, out: Any = None) -> Tensor:
     """`exp(input) / sum(exp(input))` along `dim`, without overflow."""
-def log_softmax(input: _Operand, dim: _Dims, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
+def log_softmax(input: _Operand, dim: _Dims, dtype: _DType | None = None, *, out: Any = None) -> Tensor:
     """The logarithm of `softmax`, without its cancellation."""
 def nanmean(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The mean of the elements that are not NaN."""
 def nansum(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The sum of the elements that are not NaN."""
-def norm(input: _Operand, p: _Number = 2, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
+def norm(input: _Operand, p: _Number | builtins.str = 2, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The vector norm of order `p`."""
 def expand(input: _Operand, *size: _Sizes) -> Tensor:
     """Stretches dimensions of size 1 without copying, and adds dimensions in front; -1 keeps a size."""
@@ -1519,7 +1519,7 @@ def empty_like(input: _Operand, dtype: _DType | None = None, *, layout: Any | No
     """A tensor of the shape and dtype of another one, to be written: zeros."""
 def full_like(input: _Operand, fill_value: Any, dtype: _DType | None = None, *, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any | None = None) -> Tensor:
     """The same number everywhere, in the shape and dtype of another tensor."""
-def arange(start: Any, end: Any | None = None, step: Any = 1, *, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
+def arange(start: Any | None = None, end: Any | None = None, step: Any = 1, *, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """The numbers from `start` up to but without `end`, `step` apart."""
 def linspace(start: Any, end: Any, steps: builtins.int, *, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """`steps` numbers evenly from `start` to `end`, both included."""

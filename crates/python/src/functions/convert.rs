@@ -66,7 +66,7 @@ rows! {
             Value::Tensor(compute(a.py, [x.numel()], copy).map_err(raise)?)
         }
         Value::Traced(x) if a.is_row_major("memory_format")? => Value::Traced(x.contiguous()),
-        traced => traced,
+        Value::Traced(x) => Value::Traced(x.copied()),
     };
     /// Overwrites the elements with those of another tensor, stretched, converted and moved as needed.
     method "copy_" "input, src, non_blocking=False" |a| {

@@ -37,11 +37,11 @@ fn shape(value: &Value) -> PyResult<Vec<usize>> {
 
 rows! {
     /// Stretches the tensor to a shape, without copying: another name of `expand`.
-    both "broadcast_to" "input, *size" |a| view!(a.value("input")?, x => x.expand(&a.sizes()?));
+    both "broadcast_to" "input, *size" |a| view!(a.value("input")?, x => x.expand(&a.sizes_of("size")?));
     /// The same elements under other sizes, as a view; -1 is inferred.
     method "view" "input, *shape" |a| match a.value("input")? {
-        Value::Tensor(x) => Value::Tensor(x.view(&a.sizes()?).map_err(raise)?),
-        Value::Traced(x) => Value::Traced(check(x.reshape(&a.sizes()?))?),
+        Value::Tensor(x) => Value::Tensor(x.view(&a.sizes_of("shape")?).map_err(raise)?),
+        Value::Traced(x) => Value::Traced(check(x.reshape(&a.sizes_of("shape")?))?),
     };
     /// Swaps two dimensions; or reorders all, as NumPy does, by a list of them, or by none into their
     /// reverse.

@@ -132,7 +132,7 @@ impl Expr {
 }
 
 /// The values of several expressions, in one plan: what they share is computed once. The bits are those of
-/// each [`Expr::eval`].
+/// each [`Expr::eval`]; each has storage of its own.
 ///
 /// # Errors
 /// The list is empty, or as [`Expr::eval`]; [`Error::expression`](crate::Error::expression) names the
@@ -149,7 +149,7 @@ impl Expr {
 #[track_caller]
 pub fn eval_all(exprs: &[Expr]) -> Result<Vec<Tensor>> {
     if let [expr] = exprs {
-        return Ok(vec![expr.eval()?]);
+        return Ok(vec![expr.materialise()?]);
     }
     if policy::is_on() {
         policy::look(exprs, ResultMemory::New)?;

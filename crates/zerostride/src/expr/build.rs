@@ -148,8 +148,8 @@ impl Expr {
         }
     }
 
-    /// The same values, in row-major order wherever the expression is evaluated: other results lie in the order
-    /// in which the dimensions of the operands lie.
+    /// The same values, in row-major order wherever the expression is evaluated: other results lie in the
+    /// order in which the dimensions of the operands lie.
     ///
     /// ```
     /// use zerostride::{Expr, tensor};
@@ -159,13 +159,22 @@ impl Expr {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn contiguous(&self) -> Expr {
-        match &self.node().meta {
-            Ok(meta) if !self.node().in_order => {
-                let kind = Kind::Cast { operand: self.clone(), dtype: meta.dtype() };
-                Expr::build(kind, Ok(meta.clone())).in_row_major_order()
-            }
-            _ => self.clone(),
-        }
+        if self.node().in_order { self.clone() } else { self.copied().in_row_major_order() }
+    }
+
+    /// The same values in memory of their own: dimensions lie in the order in which those of the value lie, as
+    /// in a [`clone`](crate::Tensor::clone_elements).
+    ///
+    /// ```
+    /// use zerostride::{Expr, tensor};
+    /// let x = Expr::from(&tensor![[1, 2, 3], [4, 5, 6]]).t();
+    /// assert_eq!(x.copied().eval()?.strides(), [1, 3]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn copied(&self) -> Expr {
+        let meta = self.meta().cloned();
+        let dtype = meta.as_ref().map_or(DType::F32, Meta::dtype);
+        Expr::build(Kind::Cast { operand: self.clone(), dtype }, meta)
     }
 
     /// The matrix product, as `torch.matmul`, for all its combinations of ranks; batch dimensions broadcast

@@ -62,8 +62,8 @@ pub(super) enum Slope {
     FlatAtZero,
     /// Of equal extremes along a dimension, the first one's alone.
     First,
-    /// That of `clamp` with tensors as bounds: of a `minimum` of the upper one and of a `maximum` of the lower
-    /// one and the input.
+    /// That of `clamp` with tensors as bounds: of a `minimum` of the upper one and of a `maximum` of the
+    /// lower one and the input.
     Clamped,
 }
 

@@ -133,11 +133,10 @@ impl<'e> FormulaWriter<'e> {
             Kind::Number(number) => self.say(number.to_string()),
             Kind::Map { op, operands, .. } => self.map(*op, operands),
             Kind::Cast { operand, dtype } => {
-                let is_same = operand.dtype().is_ok_and(|own| own == *dtype) && !operand.is_number();
                 self.operand(operand);
-                match is_same {
-                    true => self.say(".contiguous()"),
-                    false => self.say(format!(".to('{dtype}')")),
+                // A copy has the same values.
+                if operand.dtype().is_ok_and(|own| own != *dtype) || operand.is_number() {
+                    self.say(format!(".to('{dtype}')"));
                 }
             }
             Kind::Reduce { op, operand, dims, keepdim, .. } => {

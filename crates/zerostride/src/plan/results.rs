@@ -10,8 +10,8 @@ use super::uses::shape;
 use crate::expr::{Expr, Kind, operands_first};
 
 /// The layout of an expression's value in memory of its own: without gaps, its dimensions in the order in
-/// which those of its operands lie, one operation after the other. What is only copied lies row-major, and so does what is made to
-/// (`Node::row_major`).
+/// which those of its operands lie, one operation after the other. What is only copied lies row-major, and so
+/// does what is made to (`Node::row_major`).
 pub(super) fn layout(expr: &Expr) -> Layout {
     let is_computed = matches!(expr.node().kind, Kind::Map { .. } | Kind::Cast { .. });
     if expr.node().in_order || expr.node().row_major || !is_computed {
