@@ -162,8 +162,8 @@ impl Expr {
         if self.node().in_order { self.clone() } else { self.copied().in_row_major_order() }
     }
 
-    /// The same values in memory of their own: dimensions lie in the order in which those of the value lie, as
-    /// in a [`clone`](crate::Tensor::clone_elements).
+    /// The same values in memory of their own: dimensions lie in the order in which those of the value lie,
+    /// as in a [`clone`](crate::Tensor::clone_elements).
     ///
     /// ```
     /// use zerostride::{Expr, tensor};
