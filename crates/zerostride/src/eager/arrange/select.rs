@@ -163,8 +163,14 @@ impl Tensor {
             alpha => Operand::expr(source.mul(alpha)?),
         };
         let (index, size) = (index.reshape(&[-1])?, self.shape()[dim]);
-        if outside(&index, size)?.is_some() {
-            return Err(Error::index("index out of range in self"));
+        if let Some(at) = outside(&index, size)? {
+            // PyTorch has a loop of its own for vectors.
+            return Err(match self.ndim() {
+                0 | 1 => Error::index("index out of range in self"),
+                _ => Error::runtime(format_args!(
+                    "index {at} is out of bounds for dimension {dim} with size {size}"
+                )),
+            });
         }
         self.put(&[Pick::Integers { dim, index }], scaled, true)
     }
