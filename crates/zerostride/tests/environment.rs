@@ -38,8 +38,9 @@ fn a_variable_that_cannot_be_followed_is_told_of() {
         ("ZEROSTRIDE_CODE", "fast", "set it to one of printed, portable"),
         ("RAYON_NUM_THREADS", "", ""),
         ("RAYON_NUM_THREADS", "0", ""),
-        ("RAYON_NUM_THREADS", "-1", ""),
-        ("RAYON_NUM_THREADS", "many", ""),
+        ("RAYON_NUM_THREADS", "-1", "set it to a number of threads"),
+        ("RAYON_NUM_THREADS", "many", "set it to a number of threads"),
+        ("RAYON_NUM_THREADS", "99999999999999999999", "set it to a number of threads"),
         ("RAYON_NUM_THREADS", "2", ""),
         ("RAYON_NUM_THREADS", "1000000", "at most 1024 threads can be started"),
     ] {

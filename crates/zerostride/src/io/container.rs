@@ -64,7 +64,7 @@ impl Container {
     pub(super) fn of_file(file: &str, reader: File, format: Format) -> Result<Container, FileError> {
         let original = reader.try_clone().and_then(|file| Original::of(Arc::new(file)));
         let original = original.map_err(|error| FileError::new(file, None, Problem::reading(error)))?;
-        Ok(Container { original: Some(original), ..Container::named(file, reader, format)? })
+        Ok(Container { original: Some(original), ..Container::read_headers(file, reader, format)? })
     }
 }
 
@@ -74,14 +74,33 @@ impl<R: Read + Seek> Container<R> {
     /// # Errors
     /// Another format, or headers that are wrong or contradict the length.
     pub fn new(reader: R, format: Format) -> Result<Container<R>> {
-        Ok(Container::named(MEMORY, reader, format)?)
+        Container::named(MEMORY, reader, format)
     }
 
-    pub(super) fn named(file: &str, mut reader: R, format: Format) -> Result<Container<R>, FileError> {
+    /// As [`Container::new`], with what messages call the reader.
+    ///
+    /// # Errors
+    /// As [`Container::new`].
+    ///
+    /// ```
+    /// use std::io::Cursor;
+    /// use zerostride::io::{Container, Format};
+    ///
+    /// let error = Container::named("standard input", Cursor::new(b""), Format::Npy).unwrap_err();
+    /// assert_eq!(error.to_string(), "standard input: not a .npy file: it is empty");
+    /// ```
+    pub fn named(name: &str, reader: R, format: Format) -> Result<Container<R>> {
+        Ok(Container::read_headers(name, reader, format)?)
+    }
+
+    pub(super) fn read_headers(file: &str, mut reader: R, format: Format) -> Result<Container<R>, FileError> {
         let whole = |problem| FileError::new(file, None, problem);
         let reading = |error| whole(Problem::reading(error));
         let length = reader.seek(SeekFrom::End(0)).map_err(reading)?;
         reader.rewind().map_err(reading)?;
+        if length == 0 {
+            return Err(whole(Problem::NotThisFormat { format, start: Vec::new() }));
+        }
         let (source, entries) = match format {
             Format::Npy => {
                 let entry = npy::read_header(None, &mut reader, length).map_err(whole)?;

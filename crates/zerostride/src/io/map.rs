@@ -49,7 +49,7 @@ pub unsafe fn map(path: impl AsRef<Path>) -> Result<Tensor> {
     // SAFETY: no process changes the file while it is mapped, as the caller guarantees.
     let bytes = unsafe { Mmap::map(&opened) };
     let bytes = bytes.map_err(|source| whole(Problem::Io { action: "map it", source }))?;
-    let mut container = Container::named(file, Cursor::new(&bytes[..]), format)?;
+    let mut container = Container::read_headers(file, Cursor::new(&bytes[..]), format)?;
     let index = container.find(name)?;
     let (entry, place) = container.place(index)?;
     drop(container);

@@ -192,6 +192,12 @@ impl Sink {
         Sink::of(MEMORY.into(), Format::Zarr, State::WaitingStore(files))
     }
 
+    /// The same sink with another name in messages.
+    #[must_use]
+    pub fn named(self, name: &str) -> Sink {
+        Sink { file: name.to_owned(), ..self }
+    }
+
     fn of(file: String, format: Format, state: State) -> Sink {
         Sink { file, format, compression: Compression::default(), zarr_format: ZarrFormat::default(), state }
     }

@@ -85,7 +85,7 @@ impl Source {
         let reading = |error| FileError::new(file, None, Problem::reading(error));
         let original = Original::of(Arc::clone(&bytes)).map_err(reading)?;
         let section = Section::new(Arc::clone(&bytes), 0, original.length());
-        let container = Container::named(file, section, format)?;
+        let container = Container::read_headers(file, section, format)?;
         Source::of(file, container, Some(original), name)
     }
 

@@ -74,7 +74,8 @@ fn has_pool(threads: usize) -> bool {
 /// Held while the pool starts.
 static STARTING: Lock<()> = Lock::new(Guarded::Threads, ());
 
-/// How many threads the environment asks for; 0 and text that is no number count as unset.
+/// How many threads the environment asks for; 0 counts as unset, and so does what [`check_environment`]
+/// refuses as no number.
 fn asked() -> Option<usize> {
     let number = env::var(VARIABLE).ok()?.trim().parse().ok()?;
     Some(number).filter(|number| *number > 0)
@@ -87,7 +88,7 @@ fn asked() -> Option<usize> {
 /// # Errors
 /// `ZEROSTRIDE_ISA` names an instruction set that does not exist or that this processor lacks,
 /// `ZEROSTRIDE_PROCESSOR` a family of processors that is not known, `ZEROSTRIDE_CODE` neither `printed` nor
-/// `portable`, or RAYON_NUM_THREADS is more than 1024.
+/// `portable`, or RAYON_NUM_THREADS is no number, or more than 1024.
 ///
 /// ```
 /// zerostride::check_environment()?;
@@ -99,12 +100,18 @@ pub fn check_environment() -> Result<()> {
         let (name, known) = (name.to_string_lossy(), known.join(", "));
         Some(format!("{variable}={name}: set it to one of {known}, or unset it"))
     };
-    let too_many = || {
-        let threads = asked().filter(|threads| *threads > MOST_THREADS_ASKED)?;
-        Some(format!("{VARIABLE}={threads}: at most {MOST_THREADS_ASKED} threads can be started"))
+    let threads = || {
+        let text = env::var_os(VARIABLE)?.to_string_lossy().into_owned();
+        // Nothing and 0 count as unset.
+        match text.trim().parse() {
+            Ok(0..=MOST_THREADS_ASKED) => None,
+            Ok(_) => Some(format!("{VARIABLE}={text}: at most {MOST_THREADS_ASKED} threads can be started")),
+            Err(_) if text.trim().is_empty() => None,
+            Err(_) => Some(format!("{VARIABLE}={text}: set it to a number of threads, or unset it")),
+        }
     };
     let supported = Isa::ALL.into_iter().filter(|isa| isa.is_supported());
-    let message = too_many()
+    let message = threads()
         .or_else(|| unknown("ZEROSTRIDE_ISA", supported.map(Isa::name).collect()))
         .or_else(|| unknown("ZEROSTRIDE_PROCESSOR", Tuning::ALL.map(|row| row.name).to_vec()))
         .or_else(|| unknown("ZEROSTRIDE_CODE", Printing::NAMES.to_vec()));
