@@ -58,7 +58,7 @@ is-a-function = `{ $name }` is a function
 is-a-method = `{ $name }` is a method
 call-it = call it, as in { $call }
 call-method = call it, as in { $call }
-functions-stand-alone = functions stand alone: exp(x), not torch.exp(x)
+functions-stand-alone = functions and dtypes stand alone: exp(x) and f32, not torch.exp(x) and torch.float32
 did-you-mean = did you mean `{ $name }`?
 names-get-values = names get their values after the expression, as in { $name }=5 or { $name }=x.npy
 is-no-function = `{ $name }` is not a function
@@ -94,8 +94,14 @@ slice-of-integers = the parts of a slice are integers, not { $kind }
 only-tensors-are-written = only a tensor can be written to, not a view, a computation or a number
 writes-to-x = x.add_(y) writes to x; in other cases, write x + y
 takes-no-dtype = { $call } takes no dtype
-convert-the-result = convert the result, as in x.to('f64')
-multiplies-others = it multiplies tensors of { $own } and { $theirs } dimensions, not of { $first } and { $second }
+convert-the-result = convert the result, as in x.to(f64)
+wants-dims = { $name } must be { $wanted }, got a tensor of { $found ->
+    [one] 1 dimension
+   *[other] { $found } dimensions
+}
+a-vector = a vector
+a-matrix = a matrix
+a-batch-of-matrices = a batch of matrices (3 dimensions)
 one-of-two = `{ $name }` is '{ $one }' or '{ $other }', not '{ $found }'
 tilde-needs-integer = `~` needs an integer
 result-too-wide = the result does not fit in 64 bits
@@ -104,7 +110,7 @@ negative-shift = a shift cannot be negative
 result-too-large = the result is too large for a float
 not-of-these-numbers = `{ $op }` is not defined for these numbers
 shape-depends-on-elements = the shape of this depends on elements, which a dry run does not compute: nothing is known of what follows
-convert-one = convert one of them, as in x.to('i64')
+convert-one = convert one of them, as in x.to(i64)
 convert-operand = convert the operand, as in { $call }
 comparison-makes-mask = a comparison such as `x > 0` makes a mask
 
@@ -121,7 +127,7 @@ size-is-whole = a size is a whole number
 name-and-value = expected NAME=VALUE, as in x=5 or x=image.npy
 value-missing = the value is missing
 neither-number-nor-file = this is neither a number nor a file that can be read
-a-value-is = a value is a number, a list such as [[1, 2, 3]], either with a :dtype, or a file ending in .npy, .npz, .safetensors, .zarr or .csv, with :NAME for one of its arrays
+a-value-is = a value is a number, a list such as [[1, 2, 3]], either with a :dtype, or a file ending in .npy, .npz, .safetensors, .zarr, .csv or .tsv, with :NAME for one of its arrays, or - for standard input
 
 ## Options
 rule-is-written = a rule is written as in mutual_stretch=error or max_bytes=2GiB
@@ -136,6 +142,7 @@ amount-is-written = write a number of bytes, or a unit as in 512MiB or 1.5GB
 unknown-option = unknown option `{ $option }`
 list-of-options = `zs eval --help` lists the options; of two minus signs, put the second one in parentheses: -(-x)
 has-a-value = `{ $name }` has a value already
+has-a-shape = `{ $name }` has a shape already
 standard-input-once = standard input can be read once, and several names are `-`
 unused-name = note: the expression does not use `{ $name }`
 no-command = there is no command `{ $name }`
@@ -143,11 +150,17 @@ there-are = there are { $names }
 unknown-operation = unknown operation `{ $name }`
 operations-have-names = operations have PyTorch's names, as in --op add, or symbols, as in --op +
 combines-dimensions = `{ $name }` combines dimensions and does not broadcast
+is-a-product = `{ $name }` combines dimensions, as products of matrices do
+is-not-element-wise = `{ $name }` does not work element by element
+shape-of-product = for the shape of a product: zs eval 'a @ b' 'a=zeros(3, 4)' 'b=zeros(4, 5)' --dry-run
 explain-element-wise = explain element-wise operations, as in --op add
 takes-operands = `{ $name }` takes { $most ->
     [one] { $range } operand
    *[other] { $range } operands
-}, and { $count } shapes are given
+}, and { $count ->
+    [one] 1 shape is given
+   *[other] { $count } shapes are given
+}
 from-to = { $first } to { $last }
 named-sizes-in-text = sizes that are names are explained in text alone; give numbers
 values-and-names = values do not go with sizes that are names; give a shape
@@ -156,9 +169,13 @@ ending-decides = without --format, the ending of the file decides
 unknown-ending = { $path }: unknown ending
 explanation-endings = an explanation goes to .txt, .json, .svg or .html
 sizes-of-dim-differ = the sizes { $size } and { $other } of dimension { $dim } differ, and neither is 1
-equal-or-one = { $sizes } have to be equal, or 1
+equal-or-one = { $sizes } have to be equal; where one is 1, the result has the other
+equal-in-place = { $sizes } have to be equal
+equal-or-one-in-place = { $size } has to be { $own }, or 1
+grows-in-place = output with shape { $output } doesn't match the broadcast shape { $broadcast }
 and = { $first } and { $last }
 broadcast-to = { $names }: { $shapes } broadcast to { $result }
+broadcast-to-unless-one = { $names }: { $shapes } broadcast to { $result } if no size is 1
 result = result
 
 ## Amounts
@@ -173,21 +190,32 @@ memory-taken-besides = this takes { $amount } of memory besides the { $others } 
 memory-needed-allowed = { $needed } of memory are needed, and --max-memory allows { $limit }: { $reason }
 memory-needed-available = { $needed } of memory are needed, and { $limit } may be taken, half of what is available now: { $reason }
 results-and-outputs = { $results ->
-    [one] there are 1 result, and { $outputs } outputs
-   *[other] there are { $results } results, and { $outputs } outputs
+    [one] there is 1 result
+   *[other] there are { $results } results
+}, and { $outputs ->
+    [one] 1 output
+   *[other] { $outputs } outputs
 }
 output-for-each = -o stands once for each result, as in: { $command }
 reads-and-holds = { $passes ->
     [one] reads { $read } in 1 pass, holds at most { $memory }
    *[other] reads { $read } in { $passes } passes, holds at most { $memory }
 }
+force-without-output = --force replaces a file, and there is no -o
+name-the-output = name the file with -o
+format-without-stream = --format says what goes to standard output, and there is no `-o -`
+stream-or-ending = add -o -; the format of a file is that of its ending, as in -o y.csv
+option-without-store = { $option } is for .zarr results, and there is none
+write-a-store = write a store, as in -o y.zarr
+output-twice = two results go to { $output }
+output-of-its-own = give each result an output of its own
 exists = { $path }: it exists already
 force-replaces = --force replaces it, once the result is complete
 terminal-and-npy = standard output is a terminal, and .npy is no text
 format-csv = --format csv writes text
 json-in-the-way = --json prints a line where the result goes; write it to a file
 no-known-format = { $path }: the ending says no known format
-written-formats = results are written to .npy, .npz, .safetensors, .zarr or .csv
+written-formats = results are written to .npy, .npz, .safetensors, .zarr, .csv or .tsv
 output-unwritable = cannot write the output: { $error }
 interrupted = error: the evaluation was interrupted
 pass-of = pass { $pass } of { $passes }
@@ -197,10 +225,13 @@ pace = { $rate }/s, { $seconds } s left
 ## Tables and files
 in-file = { $file }: { $problem }
 standard-input = standard input
+standard-output = standard output
 cannot-read-it = cannot read it: { $error }
 no-number-in = line { $line }, { $column }: `{ $cell }` is not a number
 column-numbered = column { $number }
 column-named = column `{ $name }`
+table-empty = it is empty
+columns-of-one-name = { $count } columns are called `{ $name }`
 no-column-without-names = there is no column `{ $name }`: no line of names comes first
 no-column = there is no column `{ $name }`; there are { $names }
 table-has-two-dims = a table has at most two dimensions, and the result has { $ndim }
@@ -221,6 +252,23 @@ big-endian = big-endian
 fortran-order = Fortran order
 cannot-be-read = cannot be read
 cannot-be-read-since = cannot be read: { $why }
+
+## The list of functions
+functions-called-as = Functions are called as f(x, dim=0), or as methods, x.f(dim=0). Parameters with a default may be left out, those after * have to be named. In-place methods end in an underscore, as x.add_(y). Dtypes are f32, i64 and so on. Calls of rand and randn without a seed have the seeds 0, 1, 2 and so on, operands first, so that numbers differ from call to call and are the same in the next evaluation.
+functions-of-one = One operand
+functions-of-two = Two operands
+functions-of-more = More operands
+functions-reduce = Reductions
+functions-formulas = Formulas
+functions-statistics = Statistics and comparisons
+functions-view = Views
+functions-multiply = Products
+functions-join = Tensors put together
+functions-move = Elements repeated, moved, ordered, picked and counted
+functions-parts = Parts, and several tensors
+functions-write = Copies to which elements are written
+functions-make = Tensors that are made
+functions-convert = Conversions and copies
 
 ## Labels
 error = error

@@ -2,7 +2,7 @@
 # PyTorch.
 
 ## Forme
-engine-incompatible = la size del tensore a ({ $a }) dev'essere uguale a quella del tensore b ({ $b }) nella dimensione { $dim }, dove nessuna delle due è 1
+engine-incompatible = la size di "tensor a" ({ $a }) dev'essere uguale a quella di "tensor b" ({ $b }) nella dimensione { $dim }, dove nessuna delle due è 1
 engine-in-place = il tensore su cui si scrive ha forma { $output }, ma il broadcasting dà { $broadcast }
 engine-expand = la size richiesta ({ $target }) dev'essere uguale a quella esistente ({ $existing }) nella dimensione { $dim }, dove questa non è 1
 engine-dim = la dimensione { $dim } è fuori intervallo: va da { $first } a { $last }

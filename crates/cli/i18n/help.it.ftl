@@ -15,6 +15,7 @@ parser-value-missing = `{ $argument }` richiede un valore
 parser-invalid-value = valore non valido `{ $value }` per `{ $argument }`
 parser-refused-value = valore non valido `{ $value }` per `{ $argument }`: { $why }
 parser-conflict = `{ $argument }` non va insieme a { $other }
+parser-twice = `{ $argument }` è dato più volte
 parser-see-help = `zs --help` mostra comandi e opzioni, `zs help COMANDO` quelle di un comando
 
 ## zs
@@ -69,11 +70,11 @@ help-eval-examples =
       zs eval 'x.mean(0), x.std(0)' x=huge.npy
       zs eval 'price.median()' price=table.csv:price --json
       cat x.npy | zs eval 'x * 2' x=- -o - | zs eval 'x.max(0)' x=-
-help-eval-notes = Il linguaggio è una piccola parte di quello di Python: + - * / // % ** @ & | ^ << >> ~ e confronti, chiamate f(x, 0, keepdim=True), metodi x.sum(0), x.T, indici x[:, None], x[..., ::-1] e x[x > 0], liste come tensori, le costanti inf, nan, pi ed e. Le funzioni hanno i nomi di PyTorch. Un numero da solo resta un numero, come in Python, e prende il dtype del tensore che incontra.
+help-eval-notes = Il linguaggio è una piccola parte di quello di Python: + - * / // % ** @ & | ^ << >> ~ e confronti, chiamate f(x, 0, keepdim=True), metodi x.sum(0), x.T, indici x[:, None], x[..., ::-1] e x[x > 0], liste come tensori, le costanti inf, nan, pi ed e. Le funzioni hanno i nomi di PyTorch; `zs help functions` le elenca. Un numero da solo resta un numero, come in Python, e prende il dtype del tensore che incontra.
 help-eval-expression = L'espressione
 help-eval-bindings = Valori dei nomi: 5, 2.5, '[[1, 2]]', '[[1, 2]]:f32', x.npy, m.safetensors:weight, a.npz:x, s.zarr/path, t.csv, t.csv:colonna, o - per lo standard input (npy, npz o CSV)
-help-eval-output = Scrive il risultato in un file .npy, .npz, .safetensors, .zarr o .csv, o sullo standard output (-), invece di stamparlo; una volta per ognuno di più risultati
-help-eval-format = Che cosa scrivere sullo standard output
+help-eval-output = Scrive il risultato in un file .npy, .npz, .safetensors, .zarr, .csv o .tsv, o sullo standard output (-), invece di stamparlo; una volta per ognuno di più risultati
+help-eval-format = Che cosa scrive `-o -` sullo standard output; se non si dice nulla, npy
 help-eval-format-npy = Come NumPy scrive gli array
 help-eval-format-csv = Una riga per ogni riga
 help-eval-device = Calcola su questo dispositivo: `cpu`, `cuda` o `cuda:1`; i file si leggono allora per intero. I risultati hanno gli stessi bit
@@ -82,12 +83,12 @@ help-eval-max_memory = Tiene in memoria al più questa quantità, come 512MiB, e
 help-eval-mmap = Calcola sulle pagine dei file .npy e .safetensors invece di leggerli. Nel frattempo nessun altro programma deve cambiarli: il risultato sarebbe sbagliato, o zs verrebbe terminato da SIGBUS
 help-eval-policy = Che cosa fare del broadcasting implicito: CLASSE=allow|warn|error o max_bytes=SIZE; si può ripetere. Le classi sono rank_added, stretched, mutual_stretch, same_numel e blow_up, che è un risultato oltre max_bytes, altrimenti oltre 1GiB
 help-eval-force = Sostituisce il file d'uscita, se c'è, quando il risultato è completo
-help-eval-compress = Come comprimere i blocchi di un risultato .zarr
+help-eval-compress = Come comprimere i blocchi di un risultato .zarr; se non si dice nulla, lz4
 help-eval-compress-none = Per niente: veloce quanto il disco
 help-eval-compress-lz4 = Con LZ4 in Blosc, con i byte rimescolati
 help-eval-compress-gzip = Con gzip
 help-eval-compress-zstd = Con Zstandard, lentamente
-help-eval-zarr_format = La versione del formato di un risultato .zarr
+help-eval-zarr_format = La versione del formato di un risultato .zarr; se non si dice nulla, 3
 help-eval-zarr_format-2 = Per i programmi che non leggono la versione 3
 help-eval-zarr_format-3 = La più recente
 help-eval-plan = Dice prima, sullo standard error, che cosa verrà eseguito: passate, operazioni, byte, e come si leggono i file
@@ -104,7 +105,7 @@ help-info-examples =
       zs info table.csv
       zs info climate.zarr --json
       cat x.npy | zs info -
-help-info-files = File: .npy, .npz, .safetensors, .csv, store Zarr, o - per lo standard input (npy, npz o CSV). Senza file, che cosa calcola qui: l'insieme di istruzioni, se le formule diventano codice macchina, i thread
+help-info-files = File: .npy, .npz, .safetensors, .csv, .tsv, store Zarr, o - per lo standard input (npy, npz o CSV); un solo array come m.npz:x. Senza file, che cosa calcola qui: l'insieme di istruzioni, se le formule diventano codice macchina, i thread
 help-info-json = Stampa una riga di JSON
 
 ## Altri comandi

@@ -58,7 +58,7 @@ is-a-function = `{ $name }` è una funzione
 is-a-method = `{ $name }` è un metodo
 call-it = chiamarla, come in { $call }
 call-method = chiamarlo, come in { $call }
-functions-stand-alone = le funzioni stanno da sole: exp(x), non torch.exp(x)
+functions-stand-alone = funzioni e dtype stanno da soli: exp(x) e f32, non torch.exp(x) e torch.float32
 did-you-mean = forse si intendeva `{ $name }`?
 names-get-values = i nomi ricevono i valori dopo l'espressione, come in { $name }=5 o { $name }=x.npy
 is-no-function = `{ $name }` non è una funzione
@@ -94,8 +94,14 @@ slice-of-integers = le parti di uno slice sono interi, non { $kind }
 only-tensors-are-written = si può scrivere solo su un tensore, non su una vista, un calcolo o un numero
 writes-to-x = x.add_(y) scrive su x; negli altri casi, scrivere x + y
 takes-no-dtype = { $call } non prende un dtype
-convert-the-result = convertire il risultato, come in x.to('f64')
-multiplies-others = moltiplica tensori di { $own } e { $theirs } dimensioni, non di { $first } e { $second }
+convert-the-result = convertire il risultato, come in x.to(f64)
+wants-dims = { $name } dev'essere { $wanted }, non un tensore di { $found ->
+    [one] 1 dimensione
+   *[other] { $found } dimensioni
+}
+a-vector = un vettore
+a-matrix = una matrice
+a-batch-of-matrices = una serie di matrici (3 dimensioni)
 one-of-two = `{ $name }` è '{ $one }' o '{ $other }', non '{ $found }'
 tilde-needs-integer = `~` richiede un intero
 result-too-wide = il risultato non sta in 64 bit
@@ -104,7 +110,7 @@ negative-shift = uno scorrimento non può essere negativo
 result-too-large = il risultato è troppo grande per un float
 not-of-these-numbers = `{ $op }` non è definito per questi numeri
 shape-depends-on-elements = la forma di questa parte dipende dagli elementi, che una prova a vuoto non calcola: di ciò che segue non si sa nulla
-convert-one = convertire uno dei due, come in x.to('i64')
+convert-one = convertire uno dei due, come in x.to(i64)
 convert-operand = convertire l'operando, come in { $call }
 comparison-makes-mask = un confronto come `x > 0` dà una maschera
 
@@ -121,7 +127,7 @@ size-is-whole = una size è un numero intero
 name-and-value = qui serve NOME=VALORE, come in x=5 o x=image.npy
 value-missing = manca il valore
 neither-number-nor-file = questo non è né un numero né un file leggibile
-a-value-is = un valore è un numero o una lista come [[1, 2, 3]], eventualmente con :dtype, oppure un file che termina in .npy, .npz, .safetensors, .zarr o .csv, con :NOME per uno dei suoi array
+a-value-is = un valore è un numero o una lista come [[1, 2, 3]], eventualmente con :dtype, oppure un file che termina in .npy, .npz, .safetensors, .zarr, .csv o .tsv, con :NOME per uno dei suoi array, o - per lo standard input
 
 ## Opzioni
 rule-is-written = una regola si scrive come in mutual_stretch=error o max_bytes=2GiB
@@ -136,6 +142,7 @@ amount-is-written = scrivere un numero di byte, o un'unità come in 512MiB o 1.5
 unknown-option = opzione sconosciuta `{ $option }`
 list-of-options = `zs eval --help` elenca le opzioni; di due segni meno, mettere il secondo tra parentesi: -(-x)
 has-a-value = `{ $name }` ha già un valore
+has-a-shape = `{ $name }` ha già una forma
 standard-input-once = lo standard input si legge una volta sola, e più nomi sono `-`
 unused-name = nota: l'espressione non usa `{ $name }`
 no-command = non c'è un comando `{ $name }`
@@ -143,11 +150,17 @@ there-are = ci sono { $names }
 unknown-operation = operazione sconosciuta `{ $name }`
 operations-have-names = le operazioni hanno i nomi di PyTorch, come in --op add, o simboli, come in --op +
 combines-dimensions = `{ $name }` combina dimensioni e non fa broadcasting
+is-a-product = `{ $name }` combina dimensioni, come i prodotti di matrici
+is-not-element-wise = `{ $name }` non opera elemento per elemento
+shape-of-product = per la forma di un prodotto: zs eval 'a @ b' 'a=zeros(3, 4)' 'b=zeros(4, 5)' --dry-run
 explain-element-wise = si spiegano le operazioni elemento per elemento, come in --op add
 takes-operands = `{ $name }` prende { $most ->
     [one] { $range } operando
    *[other] { $range } operandi
-}, e le forme date sono { $count }
+}, e { $count ->
+    [one] la forma data è 1
+   *[other] le forme date sono { $count }
+}
 from-to = da { $first } a { $last }
 named-sizes-in-text = le size che sono nomi si spiegano solo come testo; indicare numeri
 values-and-names = i valori non vanno con size che sono nomi; indicare una forma
@@ -156,9 +169,13 @@ ending-decides = senza --format, decide l'estensione del file
 unknown-ending = { $path }: estensione sconosciuta
 explanation-endings = una spiegazione va in .txt, .json, .svg o .html
 sizes-of-dim-differ = le size { $size } e { $other } della dimensione { $dim } sono diverse, e nessuna delle due è 1
-equal-or-one = { $sizes } devono essere uguali, o 1
+equal-or-one = { $sizes } devono essere uguali; dove una è 1, il risultato ha l'altra
+equal-in-place = { $sizes } devono essere uguali
+equal-or-one-in-place = { $size } dev'essere { $own }, o 1
+grows-in-place = il tensore su cui si scrive ha forma { $output }, ma il broadcasting dà { $broadcast }
 and = { $first } e { $last }
 broadcast-to = { $names }: il broadcasting di { $shapes } dà { $result }
+broadcast-to-unless-one = { $names }: il broadcasting di { $shapes } dà { $result } se nessuna size è 1
 result = risultato
 
 ## Quantità
@@ -172,21 +189,32 @@ memory-taken-besides = questo occupa { $amount } di memoria oltre ai { $others }
 memory-needed-allowed = servono { $needed } di memoria, e --max-memory ne ammette { $limit }: { $reason }
 memory-needed-available = servono { $needed } di memoria, e se ne possono occupare { $limit }, metà di quella ora disponibile: { $reason }
 results-and-outputs = { $results ->
-    [one] c'è 1 risultato, e le uscite sono { $outputs }
-   *[other] ci sono { $results } risultati, e le uscite sono { $outputs }
+    [one] c'è 1 risultato
+   *[other] ci sono { $results } risultati
+}, e { $outputs ->
+    [one] 1 uscita
+   *[other] { $outputs } uscite
 }
 output-for-each = -o compare una volta per ogni risultato, come in: { $command }
 reads-and-holds = { $passes ->
     [one] legge { $read } in 1 passata, tiene in memoria al più { $memory }
    *[other] legge { $read } in { $passes } passate, tiene in memoria al più { $memory }
 }
+force-without-output = --force sostituisce un file, e manca -o
+name-the-output = indicare il file con -o
+format-without-stream = --format dice che cosa va sullo standard output, e manca `-o -`
+stream-or-ending = aggiungere -o -; il formato di un file è quello della sua estensione, come in -o y.csv
+option-without-store = { $option } riguarda i risultati .zarr, e non ce n'è
+write-a-store = scrivere uno store, come in -o y.zarr
+output-twice = due risultati vanno in { $output }
+output-of-its-own = dare a ogni risultato un'uscita propria
 exists = { $path }: esiste già
 force-replaces = --force lo sostituisce, quando il risultato è completo
 terminal-and-npy = lo standard output è un terminale, e .npy non è testo
 format-csv = --format csv scrive testo
 json-in-the-way = --json stampa una riga dove va il risultato; scriverlo in un file
 no-known-format = { $path }: l'estensione non indica un formato noto
-written-formats = i risultati si scrivono in .npy, .npz, .safetensors, .zarr o .csv
+written-formats = i risultati si scrivono in .npy, .npz, .safetensors, .zarr, .csv o .tsv
 output-unwritable = impossibile scrivere l'uscita: { $error }
 interrupted = errore: il calcolo è stato interrotto
 pass-of = passata { $pass } di { $passes }
@@ -196,10 +224,13 @@ pace = { $rate }/s, mancano { $seconds } s
 ## Tabelle e file
 in-file = { $file }: { $problem }
 standard-input = standard input
+standard-output = standard output
 cannot-read-it = impossibile leggerlo: { $error }
 no-number-in = riga { $line }, { $column }: `{ $cell }` non è un numero
 column-numbered = colonna { $number }
 column-named = colonna `{ $name }`
+table-empty = non contiene nulla
+columns-of-one-name = { $count } colonne si chiamano `{ $name }`
 no-column-without-names = non c'è una colonna `{ $name }`: la prima riga non ha nomi
 no-column = non c'è una colonna `{ $name }`; ci sono { $names }
 table-has-two-dims = una tabella ha al più due dimensioni, e il risultato ne ha { $ndim }
@@ -217,6 +248,23 @@ big-endian = big-endian
 fortran-order = ordine Fortran
 cannot-be-read = non si può leggere
 cannot-be-read-since = non si può leggere: { $why }
+
+## L'elenco delle funzioni
+functions-called-as = Le funzioni si chiamano come f(x, dim=0), o come metodi, x.f(dim=0). I parametri con un valore predefinito si possono omettere, quelli dopo * vogliono il nome. I metodi in-place terminano in un trattino basso, come x.add_(y). I dtype sono f32, i64 e così via. Le chiamate di rand e randn senza seed hanno i seed 0, 1, 2 e così via, prima quelle degli operandi: i numeri cambiano da una chiamata all'altra e sono gli stessi nel calcolo successivo.
+functions-of-one = Un operando
+functions-of-two = Due operandi
+functions-of-more = Più operandi
+functions-reduce = Riduzioni
+functions-formulas = Formule
+functions-statistics = Statistiche e confronti
+functions-view = Viste
+functions-multiply = Prodotti
+functions-join = Tensori messi insieme
+functions-move = Elementi ripetuti, spostati, ordinati, scelti e contati
+functions-parts = Parti, e più tensori
+functions-write = Copie in cui si scrivono elementi
+functions-make = Tensori creati
+functions-convert = Conversioni e copie
 
 ## Etichette
 error = errore

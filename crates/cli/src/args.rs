@@ -52,7 +52,7 @@ Examples:
 const EVAL_NOTES: &str = "\
 The language is a small part of Python's: + - * / // % ** @ & | ^ << >> ~ and comparisons, calls f(x, 0, keepdim=True), \
 methods x.sum(0), x.T, indices x[:, None], x[..., ::-1] and x[x > 0], lists as tensors, the constants inf, nan, pi and e. \
-Functions have PyTorch's names. A bare number stays a number, as in Python, and takes the dtype of the tensor it meets.";
+Functions have PyTorch's names; `zs help functions` lists them. A bare number stays a number, as in Python, and takes the dtype of the tensor it meets.";
 
 /// The exit statuses, for scripts.
 const EXIT_STATUS: &str = "\
@@ -156,13 +156,13 @@ pub(crate) struct EvalArgs {
     /// s.zarr/path, t.csv, t.csv:column, or - for standard input (npy, npz or CSV).
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) bindings: Vec<String>,
-    /// Write the result to a file, .npy, .npz, .safetensors, .zarr or .csv, or to standard output (-),
+    /// Write the result to a file, .npy, .npz, .safetensors, .zarr, .csv or .tsv, or to standard output (-),
     /// instead of printing it; once for each of several results.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Vec<PathBuf>,
-    /// What to write to standard output.
-    #[arg(long, value_name = "FORMAT", default_value = "npy")]
-    pub(crate) format: StreamFormat,
+    /// What `-o -` writes to standard output; npy if nothing is said.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<StreamFormat>,
     /// Compute on this device: `cpu`, `cuda` or `cuda:1`; files are then read whole. Results have the same
     /// bits.
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
@@ -186,12 +186,12 @@ pub(crate) struct EvalArgs {
     /// Replace the output file if there is one, once the result is complete.
     #[arg(long)]
     pub(crate) force: bool,
-    /// How to pack the chunks of a .zarr result.
-    #[arg(long, value_name = "HOW", default_value = "lz4")]
-    pub(crate) compress: Compress,
-    /// The version of the format of a .zarr result.
-    #[arg(long, value_name = "VERSION", default_value = "3")]
-    pub(crate) zarr_format: ZarrFormat,
+    /// How to pack the chunks of a .zarr result; lz4 if nothing is said.
+    #[arg(long, value_name = "HOW")]
+    pub(crate) compress: Option<Compress>,
+    /// The version of the format of a .zarr result; 3 if nothing is said.
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) zarr_format: Option<ZarrFormat>,
     /// First say on standard error what will run: passes, operations, bytes, and how files are read.
     #[arg(long)]
     pub(crate) plan: bool,
@@ -241,8 +241,9 @@ pub(crate) enum ZarrFormat {
 #[derive(Debug, Args)]
 #[command(before_help = INFO_EXAMPLES, after_help = EXIT_STATUS, help_template = TEMPLATE)]
 pub(crate) struct InfoArgs {
-    /// Files: .npy, .npz, .safetensors, .csv, Zarr stores, or - for standard input (npy, npz or CSV). Without
-    /// any, what computes here: the instruction set, whether formulas become machine code, the threads.
+    /// Files: .npy, .npz, .safetensors, .csv, .tsv, Zarr stores, or - for standard input (npy, npz or CSV);
+    /// one array as m.npz:x. Without any, what computes here: the instruction set, whether formulas become
+    /// machine code, the threads.
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Print a line of JSON.

@@ -1,6 +1,7 @@
 //! Owns arguments that name an array in a file, as `m.safetensors:weight`: the lookup of its header, and its
 //! loading. It does not know formats (the engine's `io`).
 
+use std::fs;
 use std::io::{Cursor, Read, stdin};
 use std::path::Path;
 
@@ -9,6 +10,7 @@ use zerostride::{DType, Tensor};
 
 use crate::evaluate::Budget;
 use crate::failure::Result;
+use crate::name_text::is_name;
 use crate::table;
 use crate::words::{engine, say};
 
@@ -20,21 +22,36 @@ const MAGICS: [(&[u8], Format); 2] = [(b"\x93NUMPY", Format::Npy), (b"PK\x03\x04
 
 /// Whether a path is that of a table, by its ending.
 pub(crate) fn is_table(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"))
+    has_tabs(path) || path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"))
 }
 
-/// The file and the column of an argument that names a table, or standard input.
-fn table_of(text: &str) -> Option<(&str, Option<&str>)> {
-    let (file, column) = match text.rsplit_once(':') {
-        Some((file, column)) if !Path::new(text).exists() => (file, Some(column)),
+/// Whether a path is that of a table with tabs between its cells.
+pub(crate) fn has_tabs(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tsv"))
+}
+
+/// Whether a file is read once and as a whole: standard input, a pipe.
+fn is_stream(file: &str) -> bool {
+    let is_special = || fs::metadata(file).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    is_standard(file) || is_special()
+}
+
+fn is_standard(file: &str) -> bool {
+    [STANDARD, "/dev/stdin"].contains(&file)
+}
+
+/// The file and the column or array of an argument that names a table or a stream, which are read whole.
+pub(crate) fn locate_whole(text: &str) -> Option<(&str, Option<&str>)> {
+    let (file, name) = match text.rsplit_once(':') {
+        Some((file, name)) if !Path::new(text).exists() => (file, Some(name)),
         _ => (text, None),
     };
-    (file == STANDARD || is_table(Path::new(file))).then_some((file, column))
+    (is_table(Path::new(file)) || is_stream(file)).then_some((file, name))
 }
 
 /// Whether an argument names standard input.
 pub(crate) fn is_standard_input(text: &str) -> bool {
-    table_of(text).is_some_and(|(file, _)| file == STANDARD)
+    locate_whole(text).is_some_and(|(file, _)| is_standard(file))
 }
 
 /// What messages call a file.
@@ -50,7 +67,7 @@ pub(crate) fn bytes_of(file: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = match file {
         STANDARD => stdin().lock().read_to_end(&mut bytes).map(|_| bytes),
-        file => std::fs::read(file),
+        file => fs::read(file),
     };
     read.map_err(|error| {
         let problem = say!("cannot-read-it", error = engine::of_system(&error));
@@ -63,27 +80,33 @@ pub(crate) fn format_of(bytes: &[u8]) -> Option<Format> {
     MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, format)| *format)
 }
 
-/// The array of a table, or of standard input; `None` if the argument names another file.
+/// The array of a table or a stream; `None` if the argument names another file.
 pub(crate) fn read_whole(text: &str, budget: &Budget) -> Result<Option<Tensor>> {
-    let Some((file, column)) = table_of(text) else { return Ok(None) };
+    let Some((file, column)) = locate_whole(text) else { return Ok(None) };
     let (name, bytes) = (shown(file), bytes_of(file)?);
     budget.note_read(bytes.len() as u64);
     let Some(format) = format_of(&bytes) else {
         return table::read(&bytes, &name, column, budget).map(Some);
     };
-    let mut container = Container::new(Cursor::new(bytes), format)?;
+    let mut container = Container::named(&name, Cursor::new(bytes), format)?;
     let index = container.find(column)?;
     let entry = &container.entries()[index];
     budget.take(entry.bytes()).map_err(|message| table::in_file(&name, message))?;
     Ok(Some(container.read(index)?))
 }
 
-/// Whether an argument names a file rather than being a shape or a value, by the file ending, which may have
-/// a colon after it, or that of a Zarr store in which it is.
+/// Whether an argument names a file rather than being a shape or a value: by the file ending, which may have
+/// a colon after it, by that of a Zarr store in which it is, or because there is such a file, if its name can
+/// be neither a number nor the name of a size.
 pub(crate) fn names_file(text: &str) -> bool {
     let (file, _) = io::locate(Path::new(text));
     let is_store = |folder| Format::from_path(folder) == Some(Format::Zarr);
-    table_of(text).is_some() || Format::from_path(file).is_some() || file.ancestors().any(is_store)
+    let is_value = |text: &str| is_name(text) || text.parse::<f64>().is_ok();
+    let is_there = || file.is_file() && !file.to_str().is_some_and(is_value);
+    locate_whole(text).is_some()
+        || Format::from_path(file).is_some()
+        || file.ancestors().any(is_store)
+        || is_there()
 }
 
 /// The shape and dtype of the array that an argument names, by its header, and the array if it has at most

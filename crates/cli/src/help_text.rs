@@ -152,9 +152,10 @@ pub(crate) fn refusal(error: &Error) -> Option<Report> {
             let value = of(ContextKind::InvalidValue);
             say!("parser-refused-value", value = value, argument = argument, why = why)
         }
-        ErrorKind::ArgumentConflict => {
-            say!("parser-conflict", argument = argument, other = of(ContextKind::PriorArg))
-        }
+        ErrorKind::ArgumentConflict => match of(ContextKind::PriorArg) {
+            other if other == argument => say!("parser-twice", argument = argument),
+            other => say!("parser-conflict", argument = argument, other = other),
+        },
         _ => return None,
     };
     let mut report = Report::usage(message);

@@ -15,6 +15,7 @@ mod failure;
 mod file_text;
 mod help_text;
 mod interrupt;
+mod name_text;
 mod operand_name;
 mod policy;
 mod report;

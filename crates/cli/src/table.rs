@@ -1,7 +1,7 @@
 //! Owns tables of numbers as text: CSV, with or without a line of names. It does not know where the text
 //! comes from.
 
-use std::io::{self, Write};
+use std::io::{BufWriter, Write};
 
 use csv::{Reader, ReaderBuilder, StringRecord, Trim};
 use zerostride::{DType, Tensor};
@@ -34,10 +34,10 @@ impl<'a> Rows<'a> {
         Rows { reader: builder.from_reader(text), record: StringRecord::new(), names: None, count: 0 }
     }
 
-    /// Goes to the next record.
+    /// Goes to the next record, past the line of names: a first line with a cell that is no number.
     ///
     /// # Errors
-    /// It has not as many cells as the first, or is no text.
+    /// It has not as many cells as the first, or is no text; there is no line at all.
     fn next(&mut self) -> Result<bool, String> {
         while self.reader.read_record(&mut self.record).map_err(|error| error.to_string())? {
             let is_first = self.count == 0 && self.names.is_none();
@@ -48,7 +48,24 @@ impl<'a> Rows<'a> {
             self.count += 1;
             return Ok(true);
         }
-        Ok(false)
+        if self.count == 0 && self.names.is_none() { Err(say!("table-empty")) } else { Ok(false) }
+    }
+
+    /// The place of a column.
+    ///
+    /// # Errors
+    /// No column has that name, or several have it.
+    fn place(&self, name: &str) -> Result<usize, String> {
+        let names = self.names.as_ref().ok_or_else(|| say!("no-column-without-names", name = name))?;
+        let mut places = names.iter().enumerate().filter(|(_, known)| *known == name).map(|(place, _)| place);
+        match (places.next(), places.count()) {
+            (Some(place), 0) => Ok(place),
+            (Some(_), others) => Err(say!("columns-of-one-name", count = others + 1, name = name)),
+            (None, _) => {
+                let known = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+                Err(say!("no-column", name = name, names = known))
+            }
+        }
     }
 
     /// The refusal of a cell of the record.
@@ -67,15 +84,16 @@ impl<'a> Rows<'a> {
 /// column of that name.
 ///
 /// # Errors
-/// Lines of different lengths; a cell that is no number; no column of that name; too little memory.
+/// No lines, or lines of different lengths; a cell that is no number; no column of that name, or several; too
+/// little memory.
 pub(crate) fn read(text: &[u8], file: &str, column: Option<&str>, budget: &Budget) -> Result<Tensor> {
     let refused = |message: String| Failure::from(in_file(file, message));
     let mut rows = Rows::new(text);
     let (mut wide, mut whole): (Vec<f64>, Option<Vec<i64>>) = (Vec::new(), Some(Vec::new()));
-    let mut width = 0;
-    while rows.next().map_err(refused)? {
-        let place = column.map(|name| place(name, rows.names.as_deref())).transpose().map_err(refused)?;
-        let before = wide.len();
+    let mut more = rows.next().map_err(refused)?;
+    let place = column.map(|name| rows.place(name)).transpose().map_err(refused)?;
+    let width = rows.names.as_ref().map_or(rows.record.len(), Vec::len);
+    while more {
         for (at, cell) in rows.record.iter().enumerate() {
             if place.is_some_and(|place| place != at) {
                 continue;
@@ -86,10 +104,7 @@ pub(crate) fn read(text: &[u8], file: &str, column: Option<&str>, budget: &Budge
                 Some(whole)
             });
         }
-        width = wide.len() - before;
-    }
-    if let (Some(name), 0) = (column, rows.count) {
-        place(name, rows.names.as_deref()).map_err(refused)?;
+        more = rows.next().map_err(refused)?;
     }
     let dtype = if whole.is_some() { DType::I64 } else { DType::F64 };
     let shape = if column.is_some() { vec![rows.count] } else { vec![rows.count, width] };
@@ -100,11 +115,11 @@ pub(crate) fn read(text: &[u8], file: &str, column: Option<&str>, budget: &Budge
     })
 }
 
-/// What a table holds: the whole of it, and its columns if these have names.
+/// What a table holds: the whole of it, and its columns if these have names, or one column.
 pub(crate) struct Content {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
-    /// `None` where a column is no numbers.
+    /// `None` where a column is no numbers, or one column was asked for.
     pub(crate) whole: Option<DType>,
     pub(crate) named: Vec<Column>,
 }
@@ -116,11 +131,11 @@ pub(crate) struct Column {
     pub(crate) dtype: Result<DType, String>,
 }
 
-/// Looks through a table without keeping its elements.
+/// Looks through a table, or at one column of it, without keeping its elements.
 ///
 /// # Errors
-/// Lines of different lengths, or no text.
-pub(crate) fn look(text: &[u8]) -> Result<Content, String> {
+/// No lines, lines of different lengths, or no text; no column of that name, or several.
+pub(crate) fn look(text: &[u8], column: Option<&str>) -> Result<Content, String> {
     let mut rows = Rows::new(text);
     let mut columns: Vec<Result<DType, String>> = Vec::new();
     while rows.next()? {
@@ -140,9 +155,12 @@ pub(crate) fn look(text: &[u8]) -> Result<Content, String> {
     }
     let is_wide = |column: &Result<DType, String>| column.as_ref() == Ok(&DType::F64);
     let dtype = if columns.iter().any(is_wide) { DType::F64 } else { DType::I64 };
-    let (count, whole) = (columns.len(), columns.iter().all(Result::is_ok).then_some(dtype));
-    let named = rows.names.into_iter().flatten().zip(columns);
-    let named = named.map(|(name, dtype)| Column { name, dtype }).collect();
+    let place = column.map(|name| rows.place(name)).transpose()?;
+    let is_whole = place.is_none() && columns.iter().all(Result::is_ok);
+    let (count, whole) = (columns.len(), is_whole.then_some(dtype));
+    let named = rows.names.into_iter().flatten().zip(columns).enumerate();
+    let named = named.filter(|(at, _)| place.is_none_or(|place| place == *at));
+    let named = named.map(|(_, (name, dtype))| Column { name, dtype }).collect();
     Ok(Content { rows: rows.count, columns: count, whole, named })
 }
 
@@ -156,28 +174,18 @@ fn number(cell: &str) -> Option<f64> {
     if cell.is_empty() { Some(f64::NAN) } else { cell.parse().ok() }
 }
 
-/// The place of a column.
-fn place(name: &str, names: Option<&[String]>) -> Result<usize, String> {
-    let names = names.ok_or_else(|| say!("no-column-without-names", name = name))?;
-    let known = || names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    names
-        .iter()
-        .position(|known| known == name)
-        .ok_or_else(|| say!("no-column", name = name, names = known()))
-}
-
-/// Writes a tensor of at most two dimensions, a line for each row.
+/// Writes a tensor of at most two dimensions, a line for each row. No number needs quotes.
 ///
 /// # Errors
 /// More dimensions; the text cannot be written.
-pub(crate) fn write(tensor: &Tensor, out: &mut dyn Write) -> Result {
+pub(crate) fn write(tensor: &Tensor, separator: &str, out: &mut dyn Write) -> Result {
     check(tensor.shape())?;
     let width = if tensor.ndim() == 2 { tensor.shape()[1] } else { 1 };
-    let mut writer = csv::Writer::from_writer(out);
+    let mut out = BufWriter::new(out);
     for row in exact(tensor, &TABLE)?.chunks(width.max(1)) {
-        writer.write_record(row).map_err(io::Error::other)?;
+        writeln!(out, "{}", row.join(separator))?;
     }
-    Ok(writer.flush()?)
+    Ok(out.flush()?)
 }
 
 /// Refuses shapes that no table has.
@@ -210,7 +218,8 @@ mod tests {
             ("a\tb\n1\tx\n", Some("a"), &[1], "[1]"),
             ("-inf,nan\n", None, &[1, 2], "[\"-Infinity\",\"NaN\"]"),
             ("9007199254740993\n", None, &[1, 1], "[9007199254740993]"),
-            ("", None, &[0, 0], "[]"),
+            ("a,b\n", None, &[0, 2], "[]"),
+            ("a,b\n", Some("b"), &[0], "[]"),
         ] {
             let tensor = read(text, column).unwrap();
             assert_eq!(tensor.shape(), shape, "{text}");
@@ -220,19 +229,20 @@ mod tests {
 
     #[test]
     fn a_look_finds_what_is_read() {
-        for text in ["1,2\n3,4\n", "a,b\n1,2\n3,4.5", "a;b\r\n1; 2.5\r\n3;\r\n", "", "a,b\n"] {
-            let content = look(text.as_bytes()).unwrap();
+        for text in ["1,2\n3,4\n", "a,b\n1,2\n3,4.5", "a;b\r\n1; 2.5\r\n3;\r\n", "a,b\n"] {
+            let content = look(text.as_bytes(), None).unwrap();
             let tensor = read(text, None).unwrap();
-            assert_eq!((content.whole, content.rows), (Some(tensor.dtype()), tensor.shape()[0]), "{text}");
+            assert_eq!(content.whole, Some(tensor.dtype()), "{text}");
+            assert_eq!([content.rows, content.columns], tensor.shape(), "{text}");
             for Column { name, dtype } in content.named {
                 let column = read(text, Some(&name)).unwrap();
                 assert_eq!((dtype.unwrap(), content.rows), (column.dtype(), column.numel()), "{text}");
             }
         }
-        let content = look(b"a,b\n1,x\n2,y\n").unwrap();
+        let content = look(b"a,b\n1,x\n2,y\n", None).unwrap();
         assert_eq!((content.whole, content.columns), (None, 2));
         assert_eq!(content.named[1].dtype, Err("line 2, column `b`: `x` is not a number".to_owned()));
-        assert!(look(b"1,2\n3\n").is_err());
+        assert!(look(b"1,2\n3\n", None).is_err() && look(b"", None).is_err());
     }
 
     #[test]
@@ -242,6 +252,9 @@ mod tests {
             ("1,2\n3,x\n", None, "t.csv: line 2, column 2: `x` is not a number"),
             ("1,2\n", Some("a"), "t.csv: there is no column `a`: no line of names comes first"),
             ("b,c\n1,2\n", Some("a"), "t.csv: there is no column `a`; there are `b`, `c`"),
+            ("a,b,a\n1,2,3\n", Some("a"), "t.csv: 2 columns are called `a`"),
+            ("", None, "t.csv: it is empty"),
+            ("\n\n", Some("a"), "t.csv: it is empty"),
         ] {
             assert_eq!(read(text, column).unwrap_err(), message);
         }
@@ -253,7 +266,7 @@ mod tests {
     fn what_is_written_reads_back() {
         let x = Tensor::from_slice(&[0.1f64, f64::NAN, -3e300, f64::INFINITY], &[2, 2]).unwrap();
         let mut text = Vec::new();
-        assert!(write(&x, &mut text).is_ok());
+        assert!(write(&x, ",", &mut text).is_ok());
         assert_eq!(String::from_utf8(text.clone()).unwrap(), "0.1,nan\n-3e300,inf\n");
         let back = super::read(&text, "t.csv", None, &Budget::default()).unwrap_or_else(|_| unreachable!());
         assert_eq!(exact(&back, &TABLE).unwrap(), exact(&x, &TABLE).unwrap());

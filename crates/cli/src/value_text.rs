@@ -1,13 +1,15 @@
 //! Owns the `NAME=VALUE` arguments of `zs eval`: the name, and the value, which is a file or an expression
 //! without names with an optional `:dtype`. It does not know how an expression is evaluated.
 
+use std::path::Path;
+
 use zerostride::DType;
 
 use crate::evaluate::{self, Bindings, Budget, Fault, Part, Value};
 use crate::expr::{self, Ast, Kind, Problem, Span};
-use crate::failure::{Failure, Report, Result, Status};
+use crate::failure::{Failure, Report, Result};
 use crate::file_text::{is_standard_input, names_file};
-use crate::shape_text::split_name;
+use crate::name_text::{is_name, split_name};
 use crate::words::say;
 
 /// A parsed `NAME=VALUE` argument.
@@ -35,7 +37,9 @@ impl<'a> Binding<'a> {
             let problem = Problem::new(say!("name-and-value"), (0..argument.len()).into());
             return Err(Report::in_text(problem, argument).into());
         };
-        let source = if names_file(value) { Source::File(value) } else { Source::Written(start) };
+        // A name can only be that of a file here.
+        let is_file = is_name(value) && !evaluate::has_meaning(value) && Path::new(value).is_file();
+        let source = if is_file || names_file(value) { Source::File(value) } else { Source::Written(start) };
         Ok(Binding { argument, name, source })
     }
 }
@@ -49,21 +53,17 @@ impl Binding<'_> {
 
 /// The value written in an argument from byte `start` on.
 pub(crate) fn written(argument: &str, start: usize, budget: &Budget) -> Result<Value> {
-    let report = |fault: Fault| {
-        let report = fault.report(argument);
-        // In a dry run that cannot continue, the value is not wrong.
-        Failure::from(if report.status == Status::Unknown { report } else { report.help(say!("a-value-is")) })
-    };
+    let report = |fault: Fault| Failure::from(fault.report(argument));
+    let no_value = |problem| Failure::from(Report::in_text(problem, argument).help(say!("a-value-is")));
     let (text, dtype) = split_dtype(argument, start).map_err(|problem| report(problem.into()))?;
     // Blanks replace the name, so that spans are those in the argument.
     let text = " ".repeat(start) + text;
     if text.trim().is_empty() {
         let problem = Problem::new(say!("value-missing"), (argument.len()..argument.len()).into());
-        return Err(report(problem.into()));
+        return Err(no_value(problem));
     }
-    let ast =
-        expr::parse(&text).map_err(|problem| Report::in_text(problem, argument).help(say!("a-value-is")))?;
-    refuse_names(&ast).map_err(|problem| report(problem.into()))?;
+    let ast = expr::parse(&text).map_err(no_value)?;
+    refuse_names(&ast).map_err(no_value)?;
     let part = evaluate::evaluate(&ast, &Bindings::new(), budget).map_err(report)?;
     value(part, dtype).map_err(report)
 }

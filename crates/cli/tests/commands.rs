@@ -203,6 +203,17 @@ fn exit_status_1_is_for_shapes_and_dtypes() {
         (&["eval", "[[1, 2], [3]]"], "expected sequence of length 2 at dim 1 (got 1)"),
         (&["eval", "mean(x)", "x=[1]"], "mean"),
         (&["eval", "sort(x)", "x=[1j]"], "Sort does not support complex dtypes"),
+        (&["eval", "x.mm(x[0])", "x=[[1, 2]]"], "mm(): mat2 must be a matrix, got a tensor of 1 dimension"),
+        (&["eval", "x.mv(x)", "x=[[1, 2]]"], "mv(): vec must be a vector, got a tensor of 2 dimensions"),
+        (&["eval", "x.bmm(x)", "x=[[1, 2]]"], "bmm(): input must be a batch of matrices (3 dimensions), got"),
+        (&["eval", "dot(x[0], x)", "x=[[1, 2]]"], "dot(): tensor must be a vector, got"),
+        (&["eval", "x.max(0)", "x=zeros(0, 3)"], "max(): Expected reduction dim 0 to have non-zero size."),
+        (&["eval", "min(x)", "x=zeros(0, 3)"], "min(): Expected reduction dim to be specified"),
+        (&["eval", "x.aminmax(dim=0)", "x=zeros(0, 3)"], "aminmax(): Expected reduction dim 0"),
+        (
+            &["explain", "n,1", "m", "--op", "add", "--in-place"],
+            "output with shape [n, 1] doesn't match the broadcast shape [n, m]",
+        ),
         (
             &["eval", "a + b", "a=zeros(1).expand(1099511627776, 1)", "b=zeros(1).expand(1, 1099511627776)"],
             "1099511627776",
@@ -233,6 +244,10 @@ fn exit_status_2_is_for_command_lines_and_files() {
         &["explain", "3", "3", "--op", "sum"],
         &["explain", "3", "--op", "add"],
         &["explain", "3", "3", "--op", "ad"],
+        &["explain", "n", "3", "--op", "ad"],
+        &["explain", "n", "--op", "add"],
+        &["explain", "n", "3", "--op", "sum"],
+        &["explain", "a=3", "a=3"],
         &["explain", "missing.npy"],
         &["explain", "3", "-o", "picture.png"],
         &["explain", "[1, 2]:f33"],
@@ -281,6 +296,25 @@ fn exit_status_2_is_for_command_lines_and_files() {
         assert!(stderr.starts_with("error: "), "{args:?}: {stderr}");
     }
     assert!(!folder.path().join("out.txt").exists());
+}
+
+/// What a row of the table is not is told apart from what does not exist.
+#[test]
+fn products_and_other_functions_are_no_element_wise_operations() {
+    for (name, said) in [
+        ("matmul", "`matmul` combines dimensions, as products of matrices do"),
+        ("@", "`@` combines dimensions, as products of matrices do"),
+        ("bmm", "`bmm` combines dimensions, as products of matrices do"),
+        ("sort", "`sort` does not work element by element"),
+        ("quantile", "`quantile` does not work element by element"),
+        ("nonsense", "unknown operation `nonsense`"),
+    ] {
+        let told = fails(folder().path(), &["explain", "3,4", "4,5", "--op", name], 2);
+        assert!(told.starts_with(&format!("error: {said}\nhelp: ")), "{told}");
+    }
+    // What is advised works.
+    let shape = ok(folder().path(), &["eval", "a @ b", "a=zeros(3, 4)", "b=zeros(4, 5)", "--dry-run"]);
+    assert_eq!(shape, "f32 [3, 5], 60 bytes\n");
 }
 
 #[test]
@@ -457,6 +491,9 @@ fn a_reader_that_stops_reading_is_no_error() {
         &["completions", "bash"],
         &["man"],
         &["eval", "zeros(1000)"],
+        &["eval", "zeros(100000)", "-o", "-"],
+        &["eval", "zeros(100000)", "-o", "-", "--format", "csv"],
+        &["help", "functions"],
     ] {
         let mut child = Command::new(assert_cmd::cargo::cargo_bin("zs"))
             .args(args)

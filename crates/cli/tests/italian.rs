@@ -127,6 +127,7 @@ fn answers() {
         &["eval", "x * y", "x=[[1], [2]]", "y=[1, 2]", "--policy", "mutual_stretch=error"],
         &["eval", "x", "--policy", "mutual=error"],
         &["eval", "x", "--thread", "2"],
+        &["eval", "x", "--threads", "2", "--threads", "3"],
         &["explian", "3"],
         &["explain"],
         &["explain", "n,1", "m,3"],

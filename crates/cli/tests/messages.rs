@@ -14,12 +14,17 @@ fn a_number_of_threads_has_a_limit_wherever_it_is_said() {
         let output = zs.env("RAYON_NUM_THREADS", variable).args(args).output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    for number in ["1", "2", "1024", "0", "many"] {
+    for number in ["1", "2", "1024", "0", ""] {
         assert_eq!(with(number, &["eval", "rand(500, 500).sum()"]), (Some(0), String::new()), "{number}");
     }
     let (status, said) = with("1000000000", &["eval", "rand(500, 500).sum()"]);
     assert_eq!(status, Some(2));
     assert!(said.contains("RAYON_NUM_THREADS=1000000000: at most 1024 threads"), "{said}");
+    for text in ["abc", "-1"] {
+        let (status, said) = with(text, &["eval", "1"]);
+        let problem = format!("RAYON_NUM_THREADS={text}: set it to a number of threads, or unset it");
+        assert!(status == Some(2) && said.contains(&problem), "{said}");
+    }
     assert_eq!(with("1000000000", &["eval", "1", "--threads", "2"]).0, Some(2));
     assert_eq!(with("1000000000", &["explain", "[[1, 2]]"]).0, Some(2));
     assert!(with("1", &["eval", "1", "--threads", "1000000000"]).1.contains("write a number from 1 to 1024"));
@@ -150,5 +155,74 @@ fn monstrous_expressions_are_refused_in_time() {
         // The plan is printed beside the result.
         let planned = zs_in(folder.path(), &eval(&["--plan", "--policy", "mutual_stretch=warn"]));
         assert!(planned.status == 0 && planned.stderr.contains("scratch"), "{:.1000}", planned.stderr);
+    }
+}
+
+#[test]
+fn one_is_no_plural() {
+    let folder = folder();
+    for (args, line) in [
+        (&["eval", "x.max(), x.sum()", "x=[1, 2]", "-o", "y.npy"][..], "there are 2 results, and 1 output"),
+        (&["eval", "x", "x=[1, 2]", "-o", "y.npy", "-o", "z.npy"], "there is 1 result, and 2 outputs"),
+        (&["explain", "3", "--op", "add"], "`add` takes 2 operands, and 1 shape is given"),
+        (&["explain", "3", "3", "--op", "exp"], "`exp` takes 1 operand, and 2 shapes are given"),
+        (&["eval", "exp([1], 2)"], "exp() takes 1 positional argument but 2 were given"),
+        (&["eval", "xlogy([1], 2, 3)"], "xlogy() takes 2 positional arguments but 3 were given"),
+    ] {
+        let said = fails(folder.path(), args, 2);
+        assert!(said.starts_with(&format!("error: {line}")), "{said}");
+    }
+}
+
+/// How a value is written is told where it was not understood, and nowhere else.
+#[test]
+fn a_value_that_was_understood_is_not_explained() {
+    let folder = folder();
+    let help =
+        |status, value: &str| fails(folder.path(), &["eval", "x", value], status).contains("a value is");
+    for value in ["x=", "x=foo", "x=[1", "x=1 2"] {
+        assert!(help(2, value), "{value}");
+    }
+    for (status, value) in [(2, "x=[300]:u8"), (2, "x=[1]:f33"), (1, "x=[1, 2] + [1, 2, 3]"), (2, "x=1 / 0")]
+    {
+        assert!(!help(status, value), "{value}");
+    }
+}
+
+/// As `x.to(float)` in PyTorch.
+#[test]
+fn dtypes_have_pythons_and_pytorchs_names() {
+    let folder = folder();
+    for (expression, value, printed) in [
+        ("x.to(float)", "x=1", "tensor(1., dtype=torch.float64)"),
+        ("x.astype(int)", "x=1.5", "tensor(1)"),
+        ("x.to(bool)", "x=[0, 2]", "tensor([False,  True])"),
+        ("x", "x=1:torch.float32", "tensor(1.)"),
+        ("x.to('torch.int')", "x=1", "tensor(1, dtype=torch.int32)"),
+        ("arange(2, dtype=f64) + x", "x=1", "tensor([1., 2.], dtype=torch.float64)"),
+        ("linspace(0, 4, 3, dtype=int) * x", "x=1", "tensor([0, 2, 4])"),
+    ] {
+        assert_eq!(ok(folder.path(), &["eval", expression, value]), format!("{printed}\n"));
+    }
+    let said = fails(folder.path(), &["eval", "x.to(torch.float32)", "x=1"], 2);
+    assert!(said.contains("functions and dtypes stand alone: exp(x) and f32"), "{said}");
+}
+
+#[test]
+fn the_list_of_functions_has_them_all() {
+    let list = zs(&["help", "functions"]).stdout;
+    assert!(list.lines().all(|line| line.chars().count() <= 80), "{list}");
+    let calls = [
+        "abs, absolute(input)",
+        "sum(input, dim=None, keepdim=False)",
+        "mm(input, mat2)",
+        "topk(input, k,",
+        "einsum(equation, *operands)",
+        "rand(*size, seed=None)",
+        "isin(elements, test_elements,",
+        "to(input, dtype)",
+    ];
+    for call in calls {
+        assert!(list.contains(call), "{call}");
     }
 }

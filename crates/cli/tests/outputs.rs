@@ -84,6 +84,51 @@ fn an_output_that_cannot_be_is_refused_before_anything_is_read() {
 }
 
 #[test]
+fn two_results_never_go_to_one_file() {
+    let folder = folder();
+    let at = folder.path();
+    fs::create_dir(at.join("sub")).unwrap();
+    let pairs = [["p.npy", "p.npy"], ["sub/k.npy", "./sub/../sub/k.npy"], ["t.csv", "./t.csv"], ["-", "-"]];
+    for [one, other] in pairs {
+        for more in [&[][..], &["--force"], &["--dry-run"]] {
+            // The error comes before a file is read.
+            let args = [&["eval", "x, x + 1", "x=missing.npy", "-o", one, "-o", other], more].concat();
+            let said = fails(at, &args, 2);
+            assert!(said.starts_with("error: two results go to "), "{args:?}: {said}");
+        }
+    }
+    assert_eq!(common::names(at), ["sub"]);
+    #[cfg(unix)]
+    {
+        ok(at, &["eval", "1", "-o", "p.npy"]);
+        std::os::unix::fs::symlink("p.npy", at.join("link.npy")).unwrap();
+        fails(at, &["eval", "1, 2", "-o", "p.npy", "-o", "link.npy", "--force"], 2);
+    }
+    ok(at, &["eval", "1, 2", "-o", "sub/k.npy", "-o", "k.npy"]);
+}
+
+#[test]
+fn options_that_would_change_nothing_are_refused_with_what_they_need() {
+    let folder = folder();
+    let at = folder.path();
+    for (args, problem) in [
+        (&["eval", "x", "--format", "csv"][..], "--format says what goes to standard output"),
+        (&["eval", "x", "--format", "npy", "-o", "y.npy"], "--format says what goes to standard output"),
+        (&["eval", "x", "--compress", "gzip", "-o", "y.npy"], "--compress is for .zarr results"),
+        (&["eval", "x", "--compress", "none"], "--compress is for .zarr results"),
+        (&["eval", "x", "--zarr-format", "3", "-o", "y.csv"], "--zarr-format is for .zarr results"),
+        (&["eval", "x", "--force"], "--force replaces a file, and there is no -o"),
+        (&["explain", "3", "--force"], "--force replaces a file, and there is no -o"),
+    ] {
+        let operand = if args[0] == "eval" { &["x=missing.npy"][..] } else { &[] };
+        let said = fails(at, &[args, operand].concat(), 2);
+        assert!(said.starts_with(&format!("error: {problem}")) && said.contains("\nhelp: "), "{said}");
+    }
+    ok(at, &["eval", "1", "--compress", "gzip", "--zarr-format", "2", "-o", "y.zarr"]);
+    ok(at, &["eval", "1, 2", "--format", "csv", "-o", "y.npy", "-o", "-"]);
+}
+
+#[test]
 fn explanations_go_to_files_too() {
     let folder = folder();
     let at = folder.path();
@@ -143,4 +188,9 @@ fn what_cannot_be_written_is_an_error() {
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(said.starts_with("error: cannot write the output: "), "{said}");
     }
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("zs"));
+    let output = command.args(["eval", "1", "-o", "-"]).stdout(full).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("error: standard output: cannot write it: "), "{said}");
 }

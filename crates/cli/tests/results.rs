@@ -52,12 +52,18 @@ fn functions_of_python_give_pythons_answers() {
             "tensor([[1.5000, 9.0000],\n        [3.0000, 1.5000]])",
         ),
         ("ones_like(x, dtype='<i2').sum()", "tensor(6)"),
-        ("x.ravel().frexp()", "mantissa"),
+        ("x.ravel().frexp().mantissa[:2]", "tensor([0.7500, 0.5000])"),
+        (
+            "x.max(1).indices, x.sort(0).values[1]",
+            "x.max(1).indices:\ntensor([2, 2])\nx.sort(0).values[1]:\ntensor([4., 3., 9.])",
+        ),
+        ("x.var_mean(1).mean - x.mean(1)", "tensor([0., 0.])"),
+        ("x.topk(2).mode", ""),
+        ("max(x, x).values", ""),
     ] {
         let run = zs(&["eval", expression, x]);
         match printed {
             "" => assert!(run.status > 0 && run.stderr.contains("error: "), "{expression}: {}", run.stdout),
-            "mantissa" => assert!(run.stdout.contains("[0]:\ntensor([0.7500,"), "{}", run.stdout),
             printed => assert_eq!(run.stdout.trim_end(), printed, "{expression}: {}", run.stderr),
         }
     }
@@ -80,6 +86,46 @@ fn several_results_are_written_in_one_reading() {
     let refused = run(&["eval", "x.mean(0), x.std(0)", "x=x.npy", "-o", "one.npy", "--force"]);
     assert!(refused.stderr.contains("there are 2 results, and 1 output"), "{}", refused.stderr);
     assert_eq!(run(&["eval", "x, y", "x=1", "y=2"]).stdout, "x:\ntensor(1)\ny:\ntensor(2)\n");
+}
+
+/// As torch's types of results are called.
+#[test]
+fn the_names_of_results_that_are_printed_can_be_asked_for() {
+    let calls = ["sort()", "topk(1)", "median(0)", "max(0)", "aminmax()", "std_mean()", "frexp()"];
+    for call in calls {
+        let call = format!("x.{call}");
+        let printed = zs(&["eval", &format!("{call}, x"), "x=[3, 1, 2.5]"]).stdout;
+        let parts: Vec<&str> = printed.split_inclusive(":\n").collect();
+        let names: Vec<&str> = printed.lines().filter_map(|line| line.strip_suffix(':')).collect();
+        assert_eq!((names.len(), names[2]), (3, "x"), "{printed}");
+        for (name, part) in names.iter().zip(&parts[1..3]) {
+            assert!(name.starts_with(&format!("{call}.")), "{name}");
+            let alone = zs(&["eval", name, "x=[3, 1, 2.5]"]).stdout;
+            assert!(part.starts_with(&alone), "{name}: {alone}");
+        }
+    }
+    let refused = zs(&["eval", "x.sort().foo", "x=[1]"]);
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("there are .values, .indices"), "{}", refused.stderr);
+}
+
+#[test]
+fn random_numbers_differ_from_call_to_call_and_not_from_run_to_run() {
+    let json = |args: &[&str]| -> Vec<serde_json::Value> {
+        let run = zs(&[&["eval", "--json"], args].concat());
+        let told: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        told["results"].as_array().unwrap().iter().map(|result| result["data"].clone()).collect()
+    };
+    let args = ["a, b, rand(4), randn(4), rand(4, seed=9), rand(4)", "a=rand(4)", "b=rand(4)"];
+    let found = json(&args);
+    assert_eq!(found, json(&args));
+    for (place, one) in found.iter().enumerate() {
+        assert!(!found[..place].contains(one), "{found:?}");
+    }
+    // Operands come first, and a seed that is given is not counted.
+    let seeds = ["0", "1", "2"].map(|seed| json(&[&format!("rand(4, seed={seed})")]).remove(0));
+    assert_eq!(found[..3], seeds);
+    assert_eq!(found[5], json(&["rand(4, seed=4)"])[0]);
 }
 
 #[test]
@@ -119,6 +165,122 @@ fn tables_and_arrays_go_through_pipes() {
         "{}",
         run.stderr
     );
+}
+
+#[test]
+fn an_empty_input_is_an_error_and_a_line_of_names_a_table_without_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for name in ["e.csv", "e.npy", "e.npz", "e.safetensors"] {
+        fs::write(at.join(name), "").unwrap();
+        for args in [&["info", name][..], &["eval", "x.sum()", &format!("x={name}")]] {
+            let run = zs_in(at, args);
+            let is_told = run.stderr.starts_with(&format!("error: {name}: "));
+            assert!(is_told && run.stderr.contains("it is empty"), "{args:?}: {}", run.stderr);
+            assert_eq!(run.status, 2);
+        }
+    }
+    for args in [&["eval", "x.sum()", "x=-"][..], &["info", "-"], &["explain", "-", "3"]] {
+        let run = piped(args, b"");
+        assert_eq!(run.status.code(), Some(2), "{args:?}");
+        assert_eq!(String::from_utf8(run.stderr).unwrap(), "error: standard input: it is empty\n");
+    }
+    let printed = piped(&["eval", "x, x.sum(0)", "x=-"], b"a,b\n").stdout;
+    let printed = String::from_utf8(printed).unwrap();
+    assert!(printed.contains("tensor([], size=(0, 2), dtype=torch.int64)"), "{printed}");
+    assert!(printed.contains("tensor([0, 0])"), "{printed}");
+    let listed = piped(&["info", "-"], b"a,b\n").stdout;
+    assert!(String::from_utf8(listed).unwrap().contains("(0, 2)"));
+}
+
+#[test]
+fn streams_are_called_by_their_names() {
+    let npy = piped(&["eval", "arange(9)", "-o", "-"], b"").stdout;
+    let told = |args: &[&str], input: &[u8]| String::from_utf8(piped(args, input).stderr).unwrap();
+    assert!(told(&["eval", "x", "x=-:y"], &npy).starts_with("error: standard input: there is no array `y`"));
+    for args in [&["eval", "x", "x=-"][..], &["info", "-"]] {
+        let said = told(args, &npy[..130]);
+        assert!(said.starts_with("error: standard input: the data are cut short"), "{said}");
+    }
+}
+
+/// What a whole number of a table has no mean of is said with what helps, which does.
+#[test]
+fn the_mean_of_whole_numbers_is_refused_with_advice_that_works() {
+    let table = b"a,b\n1,2\n3,5\n";
+    let refused = String::from_utf8(piped(&["eval", "x.mean(0)", "x=-"], table).stderr).unwrap();
+    assert!(refused.contains("help: convert the operand, as in x.to(f64)"), "{refused}");
+    let run = piped(&["eval", "x.to(f64).mean(0)", "x=-", "-o", "-", "--format", "csv"], table);
+    assert_eq!(String::from_utf8(run.stdout).unwrap(), "2.0\n3.5\n");
+}
+
+#[test]
+fn tables_have_tabs_where_the_ending_says_so_and_columns_one_name_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("t.tsv"), "a\tb\ta\n1\t2\t3\n").unwrap();
+    assert_eq!(zs_in(at, &["eval", "x * 2", "x=t.tsv", "-o", "u.tsv"]).status, 0);
+    assert_eq!(fs::read_to_string(at.join("u.tsv")).unwrap(), "2\t4\t6\n");
+    assert_eq!(zs_in(at, &["eval", "x", "x=t.tsv:b"]).stdout, "tensor([2])\n");
+    for args in [&["eval", "x", "x=t.tsv:a"][..], &["info", "t.tsv:a"]] {
+        let run = zs_in(at, args);
+        assert_eq!((run.status, run.stderr.as_str()), (2, "error: t.tsv: 2 columns are called `a`\n"));
+    }
+}
+
+#[test]
+fn one_array_of_a_file_is_listed_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    zs_in(at, &["eval", "zeros(2, 3)", "-o", "x.safetensors"]);
+    fs::write(at.join("t.csv"), "a,b\n1,2.5\n").unwrap();
+    let run = zs_in(at, &["info", "x.safetensors:arr_0", "t.csv:b"]);
+    let expected = "x.safetensors:arr_0: 1 array, 24 bytes\n  arr_0  f32  (2, 3)  24 bytes\n\
+                    t.csv:b: a table of 1 row and 2 columns, 8 bytes\n  b  f64  (1,)  8 bytes\n";
+    assert_eq!((run.status, run.stdout.as_str()), (0, expected), "{}", run.stderr);
+    let run = zs_in(at, &["info", "x.safetensors:y", "t.csv:c"]);
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("x.safetensors: there is no array `y`"), "{}", run.stderr);
+    assert!(run.stderr.contains("t.csv: there is no column `c`"), "{}", run.stderr);
+}
+
+#[test]
+fn files_without_an_ending_are_read_by_their_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    zs_in(at, &["eval", "[4, 5]", "-o", "x.npy"]);
+    fs::create_dir(at.join("data")).unwrap();
+    for name in ["noext", "data/noext", "5", "n"] {
+        fs::copy(at.join("x.npy"), at.join(name)).unwrap();
+    }
+    for value in ["x=noext", "x=data/noext", "x=./noext", "x=./5"] {
+        assert_eq!(zs_in(at, &["eval", "x", value]).stdout, "tensor([4, 5])\n", "{value}");
+    }
+    // A number stays a number, and the name of a size that name.
+    assert_eq!(zs_in(at, &["eval", "x", "x=5"]).stdout, "tensor(5)\n");
+    assert!(zs_in(at, &["explain", "n", "1"]).stdout.starts_with("a, b: (n,), (1,) broadcast to (n,)\n"));
+    assert!(zs_in(at, &["explain", "data/noext", "1"]).stdout.starts_with("a and b: (2,) and (1,)"));
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_are_read_as_standard_input_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let table = b"a,b\n1,2\n3,4\n";
+    for args in [&["eval", "x[:, 0]", "x=pipe"][..], &["eval", "x", "x=./pipe:a"]] {
+        let writer = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::write(pipe, table).unwrap()
+        });
+        assert_eq!(zs_in(folder.path(), args).stdout, "tensor([1, 3])\n", "{args:?}");
+        writer.join().unwrap();
+    }
+    let named = piped(&["eval", "x.sum()", "x=/dev/stdin"], table).stdout;
+    assert_eq!(String::from_utf8(named).unwrap(), "tensor(10)\n");
+    let twice = piped(&["eval", "x + y", "x=/dev/stdin", "y=-"], table).stderr;
+    assert!(String::from_utf8(twice).unwrap().contains("standard input can be read once"));
 }
 
 #[test]

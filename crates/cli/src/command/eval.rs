@@ -9,7 +9,7 @@ use zerostride::io;
 use zerostride::stream::Passes;
 use zerostride::{Device, Error, Expr, Plan, Tensor};
 
-use super::output::Target;
+use super::output::{self, Target};
 use super::progress::Progress;
 use super::results::{self, Results};
 use super::summary::{self, Summary};
@@ -37,7 +37,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<ExitCode> {
 fn run(args: &EvalArgs) -> Result<ExitCode> {
     let source = &args.expression;
     // All that can be wrong with the command line is checked before a file is read.
-    args.output.iter().try_for_each(|path| Target::check(path, args, None))?;
+    output::check(args)?;
     refuse_option(source)?;
     let (ast, comma) = expr::parse_results(source).map_err(|problem| Report::in_text(problem, source))?;
     let bindings = parse_bindings(&args.bindings)?;

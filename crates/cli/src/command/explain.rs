@@ -1,5 +1,6 @@
 //! Owns `zs explain SHAPE...`. It does not know how an explanation is drawn (`zerostride-explain`).
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,7 +13,8 @@ use zerostride_shape::broadcast_shape;
 use super::{output, symbolic};
 use crate::args::{ExplainArgs, Format};
 use crate::elements::elements;
-use crate::evaluate::{Budget, Value, refused};
+use crate::evaluate::{self, Budget, Value, refused};
+use crate::expr::Problem;
 use crate::failure::{Failure, Report, Result, Status};
 use crate::shape_text::{ShapeText, Sizes};
 use crate::words::{self, say};
@@ -34,18 +36,20 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode> {
         Some(path) => Ok(io::save_bytes(path, text.as_bytes(), args.force)?),
         None => Ok::<_, Failure>(terminal::stdout().write_all(text.as_bytes())?),
     };
+    output::force_needs_a_file(args.force, args.output.is_some())?;
     if let Some(path) = &args.output {
         output::keep_what_is_there(path, args.force)?;
     }
-    if let Some(operands) = symbolic(&args.shapes)? {
+    let shapes = parse(&args.shapes)?;
+    let op = args.op.as_deref().map(|name| operation(name, args.shapes.len())).transpose()?;
+    if shapes.iter().any(|shape| matches!(shape.sizes, Sizes::Symbolic(_))) {
         if format != Format::Text {
             return Err(Report::usage(say!("named-sizes-in-text")).into());
         }
-        write(&symbolic::text(&operands)?)?;
+        write(&symbolic::text(&symbolic(shapes)?, args.in_place)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let op = args.op.as_deref().map(|name| operation(name, args.shapes.len())).transpose()?;
-    let given = match read(args, op) {
+    let given = match read(args, shapes, op) {
         // A program that reads JSON gets errors as JSON, too.
         Err(Failure::Report(report)) if (report.status, format) == (Status::Mismatch, Format::Json) => {
             write(&(zerostride_explain::refusal_json(&report.message) + "\n"))?;
@@ -73,14 +77,24 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode> {
     })
 }
 
-/// The operands, if a size of them is a name.
-fn symbolic(texts: &[String]) -> Result<Option<Vec<symbolic::Operand>>> {
-    let parse =
-        |text: &String| ShapeText::parse(text).map_err(|problem| Report::in_text(problem, text).into());
-    let parsed = texts.iter().map(parse).collect::<Result<Vec<_>>>()?;
-    if !parsed.iter().any(|shape| matches!(shape.sizes, Sizes::Symbolic(_))) {
-        return Ok(None);
-    }
+/// Parses the SHAPE arguments, whose names differ.
+fn parse(texts: &[String]) -> Result<Vec<ShapeText>> {
+    let mut names = HashSet::new();
+    let parse = |text: &String| {
+        let shape = ShapeText::parse(text).map_err(|problem| Report::in_text(problem, text))?;
+        match &shape.name {
+            Some(name) if !names.insert(name.clone()) => {
+                let problem = Problem::new(say!("has-a-shape", name = &**name), (0..name.len()).into());
+                Err(Report::in_text(problem, text).into())
+            }
+            _ => Ok(shape),
+        }
+    };
+    texts.iter().map(parse).collect()
+}
+
+/// The operands, of which a size is a name.
+fn symbolic(shapes: Vec<ShapeText>) -> Result<Vec<symbolic::Operand>> {
     let operand = |(number, ShapeText { name, sizes }): (usize, ShapeText)| {
         let numbers = |sizes: &[usize]| sizes.iter().map(usize::to_string).collect();
         let sizes = match sizes {
@@ -94,7 +108,7 @@ fn symbolic(texts: &[String]) -> Result<Option<Vec<symbolic::Operand>>> {
         let letter = || char::from(b'a' + (number % 26) as u8).to_string();
         Ok(symbolic::Operand { name: name.unwrap_or_else(letter), sizes })
     };
-    parsed.into_iter().enumerate().map(operand).collect::<Result<_>>().map(Some)
+    shapes.into_iter().enumerate().map(operand).collect()
 }
 
 const ENDINGS: [(&str, Format); 4] =
@@ -120,8 +134,10 @@ fn format_of(path: &Path, wanted: Option<Format>) -> Result<Format> {
 }
 
 /// Reads the operands, and refuses dtypes that the operation refuses.
-fn read(args: &ExplainArgs, op: Option<Op>) -> Result<Vec<Given>> {
-    let given = args.shapes.iter().map(|text| Given::read(text)).collect::<Result<Vec<_>>>()?;
+fn read(args: &ExplainArgs, shapes: Vec<ShapeText>, op: Option<Op>) -> Result<Vec<Given>> {
+    let budget = Budget::default();
+    let given = shapes.into_iter().zip(&args.shapes).map(|(shape, text)| Given::read(shape, text, &budget));
+    let given = given.collect::<Result<Vec<_>>>()?;
     op.map_or(Ok(()), |op| check_dtypes(op, args.in_place, &given))?;
     Ok(given)
 }
@@ -160,9 +176,7 @@ struct Given {
 }
 
 impl Given {
-    fn read(text: &str) -> Result<Given> {
-        let ShapeText { name, sizes } =
-            ShapeText::parse(text).map_err(|problem| Report::in_text(problem, text))?;
+    fn read(ShapeText { name, sizes }: ShapeText, text: &str, budget: &Budget) -> Result<Given> {
         let (operand, tensor) = match sizes {
             Sizes::Given(sizes) => (Operand::new(&sizes), None),
             Sizes::Symbolic(_) => unreachable!("shapes with names were explained before"),
@@ -171,7 +185,7 @@ impl Given {
                 (Operand { dtype, ..Operand::new(&shape) }, tensor)
             }
             Sizes::Values(start) => {
-                let tensor = match value_text::written(text, start, &Budget::default())? {
+                let tensor = match value_text::written(text, start, budget)? {
                     Value::Number(number) => Tensor::scalar(number)?,
                     Value::Tensor(tensor) => tensor.eval()?,
                     _ => unreachable!("a value is a number or a tensor"),
@@ -203,8 +217,19 @@ fn operation(name: &str, operands: usize) -> Result<Op> {
         Op::ALL.iter().copied().find(|op| op.info().symbol == Some(name) && op.info().class == class)
     };
     let Some(op) = Op::from_name(name).or_else(by_symbol) else {
+        if name == "@" || evaluate::is_product(name) {
+            return Err(Report::usage(say!("is-a-product", name = name))
+                .help(say!("explain-element-wise"))
+                .help(say!("shape-of-product"))
+                .into());
+        }
+        if evaluate::is_function(name) {
+            return Err(Report::usage(say!("is-not-element-wise", name = name))
+                .help(say!("explain-element-wise"))
+                .into());
+        }
         let report = Report::usage(say!("unknown-operation", name = name));
-        return Err(match crate::evaluate::closest_operation(name) {
+        return Err(match evaluate::closest_operation(name) {
             Some(meant) => report.help(say!("did-you-mean", name = meant)),
             None => report.help(say!("operations-have-names")),
         }

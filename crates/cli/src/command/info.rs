@@ -4,6 +4,7 @@
 use std::io::{Cursor, Read, Seek, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::slice;
 
 use serde_json::{Value, json};
 use zerostride::DType;
@@ -12,7 +13,7 @@ use zerostride_explain::Lang;
 
 use crate::args::InfoArgs;
 use crate::failure::{Failure, Result, Status};
-use crate::file_text::{self, STANDARD};
+use crate::file_text;
 use crate::words::{self, say};
 use crate::{bytes, report, table, terminal};
 
@@ -91,28 +92,33 @@ struct Array {
 }
 
 impl Listing {
-    /// Reads headers, and of tables and standard input everything.
+    /// Reads headers, and of tables and streams everything. Behind a colon, one array or column is named.
     fn of(path: &Path) -> Result<Listing> {
-        if path != Path::new(STANDARD) && !file_text::is_table(path) {
-            return Ok(Listing::of_container(&io::open(path)?));
-        }
-        let file = path.to_string_lossy();
-        let bytes = file_text::bytes_of(&file)?;
+        let text = path.to_string_lossy();
+        let Some((file, name)) = file_text::locate_whole(&text) else {
+            let (file, name) = io::locate(path);
+            return Listing::of_container(&io::open(file)?, name);
+        };
+        let (bytes, file) = (file_text::bytes_of(file)?, file_text::shown(file));
         match file_text::format_of(&bytes) {
-            Some(format) => Ok(Listing::of_container(&Container::new(Cursor::new(bytes), format)?)),
+            Some(format) => {
+                Listing::of_container(&Container::named(&file, Cursor::new(bytes), format)?, name)
+            }
             None => {
-                let content = table::look(&bytes);
-                let content = content.map_err(|problem| table::in_file(&file_text::shown(&file), problem))?;
-                Ok(Listing::of_table(content))
+                let content = table::look(&bytes, name);
+                Ok(Listing::of_table(content.map_err(|problem| table::in_file(&file, problem))?))
             }
         }
     }
 
-    fn of_container<R: Read + Seek>(container: &Container<R>) -> Listing {
-        let entries = container.entries();
+    fn of_container<R: Read + Seek>(container: &Container<R>, name: Option<&str>) -> Result<Listing> {
+        let entries = match name {
+            Some(_) => slice::from_ref(&container.entries()[container.find(name)?]),
+            None => container.entries(),
+        };
         let (all, arrays) = (entries.len(), entries.iter().filter(|entry| entry.is_array()).count());
         let headline = say!("arrays", count = arrays);
-        Listing {
+        Ok(Listing {
             format: container.format().to_string().trim_start_matches('.').to_owned(),
             headline: if arrays == all {
                 headline
@@ -121,10 +127,10 @@ impl Listing {
             },
             bytes: entries.iter().map(Entry::bytes).fold(0, u64::saturating_add),
             arrays: entries.iter().map(Array::of_entry).collect(),
-        }
+        })
     }
 
-    /// The whole table, if all of it is numbers, and the columns that have names.
+    /// The whole table, if it was asked for and all of it is numbers, and the columns that have names.
     fn of_table(content: table::Content) -> Listing {
         let table::Content { rows, columns, whole, named } = content;
         let whole = whole.map(|dtype| Array::of_cells(None, Ok(dtype), vec![rows, columns]));

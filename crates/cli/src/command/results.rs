@@ -7,23 +7,9 @@ use serde_json::json;
 use zerostride::{Expr, Tensor};
 
 use crate::elements::{JSON, exact};
-use crate::evaluate::{Fault, Part, Value};
+use crate::evaluate::{Fault, Part, Value, fields};
 use crate::expr::{Ast, Kind, NodeId};
 use crate::failure::Result;
-
-/// The names of the results of functions that have several, as PyTorch's.
-const FIELDS: [(&str, [&str; 2]); 10] = [
-    ("sort", ["values", "indices"]),
-    ("topk", ["values", "indices"]),
-    ("median", ["values", "indices"]),
-    ("nanmedian", ["values", "indices"]),
-    ("kthvalue", ["values", "indices"]),
-    ("max", ["values", "indices"]),
-    ("min", ["values", "indices"]),
-    ("aminmax", ["min", "max"]),
-    ("var_mean", ["var", "mean"]),
-    ("std_mean", ["std", "mean"]),
-];
 
 /// Results and their names; one has none.
 pub(super) struct Results {
@@ -77,13 +63,10 @@ impl Results {
         ast: &Ast,
         id: NodeId,
     ) -> std::result::Result<(), Fault> {
-        let fields = match &ast[id].kind {
-            Kind::Call(call) => FIELDS.iter().find(|(function, _)| *function == &*call.function.text),
-            _ => None,
-        };
+        let fields = fields(&ast[id].kind);
         for (number, item) in items.into_iter().enumerate() {
-            let name = match fields.and_then(|(_, names)| names.get(number)) {
-                Some(name) if of.is_empty() => (*name).to_owned(),
+            let name = match fields.and_then(|names| names.get(number).copied()) {
+                Some(name) if of.is_empty() => name.to_owned(),
                 Some(name) => format!("{of}.{name}"),
                 None => format!("{of}[{number}]"),
             };

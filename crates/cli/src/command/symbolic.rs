@@ -12,17 +12,18 @@ pub(super) struct Operand {
     pub(super) sizes: Vec<String>,
 }
 
-/// What happens to the operands. Sizes of different letters have to be equal or 1, which is said.
+/// What happens to the operands; in place, the first is written to. Sizes of different letters have to be
+/// equal or 1, which is said.
 ///
 /// # Errors
-/// Two numbers that differ, neither of them 1.
-pub(super) fn text(operands: &[Operand]) -> Result<String> {
+/// Two numbers that differ, neither of them 1; in place, a result that is larger than the first operand.
+pub(super) fn text(operands: &[Operand], in_place: bool) -> Result<String> {
     let ndim = operands.iter().map(|operand| operand.sizes.len()).max().unwrap_or(0);
     let mut result = Vec::new();
     let mut conditions = Vec::new();
     for dim in 0..ndim {
         let found: BTreeSet<&str> = operands.iter().filter_map(|operand| size(operand, dim, ndim)).collect();
-        let mut others = found.into_iter().filter(|size| *size != "1");
+        let mut others = found.iter().copied().filter(|size| *size != "1");
         // Digits come before letters.
         let size = others.next().unwrap_or("1");
         let rest: Vec<&str> = others.collect();
@@ -30,12 +31,34 @@ pub(super) fn text(operands: &[Operand]) -> Result<String> {
             let message = say!("sizes-of-dim-differ", size = size, other = *other, dim = dim);
             return Err(Report::new(Status::Mismatch, message).into());
         }
-        if !rest.is_empty() {
-            let and = |all: String, size: &&str| say!("and", first = all, last = *size);
-            let all = rest.iter().fold(size.to_owned(), and);
-            conditions.push(format!("  dim {dim}   {}\n", say!("equal-or-one", sizes = all)));
+        let own = operands.first().and_then(|operand| self::size(operand, dim, ndim));
+        let mut condition = |text: String| conditions.push(format!("  dim {dim}   {text}\n"));
+        let and = |all: String, size: &&str| say!("and", first = all, last = *size);
+        match own.filter(|own| in_place && *own != "1") {
+            // Letters of the others may be 1, the target's own size stays.
+            Some(own) => {
+                for other in found.iter().filter(|size| ![own, "1"].contains(size)) {
+                    condition(match is_number(other) {
+                        true => say!("equal-in-place", sizes = and(own.to_owned(), other)),
+                        false => say!("equal-or-one-in-place", size = *other, own = own),
+                    });
+                }
+                result.push(own.to_owned());
+            }
+            None => {
+                if !rest.is_empty() {
+                    condition(say!("equal-or-one", sizes = rest.iter().fold(size.to_owned(), and)));
+                }
+                result.push(size.to_owned());
+            }
         }
-        result.push(size.to_owned());
+    }
+    if let (Some(target), true) = (operands.first(), in_place)
+        && target.sizes != result
+    {
+        let [output, broadcast] = [&target.sizes, &result].map(|sizes| format!("[{}]", sizes.join(", ")));
+        let message = say!("grows-in-place", output = output, broadcast = broadcast);
+        return Err(Report::new(Status::Mismatch, message).into());
     }
     let mut rows = vec![("dim".to_owned(), (0..ndim).map(|dim| dim.to_string()).collect::<Vec<_>>())];
     for operand in operands {
@@ -55,7 +78,12 @@ pub(super) fn text(operands: &[Operand]) -> Result<String> {
     let names: Vec<&str> = operands.iter().map(|operand| &*operand.name).collect();
     let shapes: Vec<String> = operands.iter().map(|operand| shape(&operand.sizes)).collect();
     let (names, shapes) = (names.join(", "), shapes.join(", "));
-    let mut text = say!("broadcast-to", names = names, shapes = shapes, result = shape(&result)) + "\n\n";
+    let result_text = shape(&result);
+    let headline = match conditions.is_empty() || in_place {
+        true => say!("broadcast-to", names = names, shapes = shapes, result = result_text),
+        false => say!("broadcast-to-unless-one", names = names, shapes = shapes, result = result_text),
+    };
+    let mut text = headline + "\n\n";
     let last = rows.len() - 1;
     for (number, (name, cells)) in rows.iter().enumerate() {
         if number == last {
@@ -92,12 +120,12 @@ fn shape(sizes: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn explained(shapes: &[(&str, &str)]) -> String {
+    fn explained(shapes: &[(&str, &str)], in_place: bool) -> String {
         let operand = |&(name, sizes): &(&str, &str)| Operand {
             name: name.to_owned(),
             sizes: sizes.split(',').map(str::to_owned).collect(),
         };
-        match text(&shapes.iter().map(operand).collect::<Vec<_>>()) {
+        match text(&shapes.iter().map(operand).collect::<Vec<_>>(), in_place) {
             Ok(text) => text,
             Err(crate::failure::Failure::Report(report)) => report.message,
             Err(_) => unreachable!("nothing is written"),
@@ -115,13 +143,31 @@ a, b: (n, 1), (m,) broadcast to (n, m)
         ────────────
   result     n     m
 ";
-        assert_eq!(explained(&[("a", "n,1"), ("b", "m")]), expected);
-        assert!(
-            explained(&[("a", "n,3"), ("b", "k,1")]).ends_with("  dim 0   k and n have to be equal, or 1\n")
-        );
+        assert_eq!(explained(&[("a", "n,1"), ("b", "m")], false), expected);
+        let two = explained(&[("a", "n,3"), ("b", "k,1")], false);
+        assert!(two.starts_with("a, b: (n, 3), (k, 1) broadcast to (k, 3) if no size is 1\n"), "{two}");
+        let condition = "  dim 0   k and n have to be equal; where one is 1, the result has the other\n";
+        assert!(two.ends_with(condition), "{two}");
         assert_eq!(
-            explained(&[("a", "n,3"), ("b", "4")]),
+            explained(&[("a", "n,3"), ("b", "4")], false),
             "the sizes 3 and 4 of dimension 1 differ, and neither is 1"
         );
+    }
+
+    #[test]
+    fn in_place_the_first_shape_stays() {
+        let stays = explained(&[("a", "n,m"), ("b", "k,1")], true);
+        assert!(stays.starts_with("a, b: (n, m), (k, 1) broadcast to (n, m)\n"), "{stays}");
+        assert!(stays.ends_with("  dim 0   k has to be n, or 1\n"), "{stays}");
+        let number = explained(&[("a", "n"), ("b", "3")], true);
+        assert!(number.ends_with("  dim 0   n and 3 have to be equal\n"), "{number}");
+        for (a, b, output, broadcast) in
+            [("n,1", "m", "n, 1", "n, m"), ("n", "m,n", "n", "m, n"), ("1", "n", "1", "n")]
+        {
+            assert_eq!(
+                explained(&[("a", a), ("b", b)], true),
+                format!("output with shape [{output}] doesn't match the broadcast shape [{broadcast}]")
+            );
+        }
     }
 }

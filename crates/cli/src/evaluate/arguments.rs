@@ -1,7 +1,7 @@
 //! Owns the arguments of a call: how they are written, and how they are bound to a function's parameters. It
 //! does not know what a function does.
 
-use zerostride::{Argument, DType, Dims, Expr, Outcome, Scalar, Tensor, keepdim};
+use zerostride::{Argument, DType, Dims, Error, ErrorClass, Expr, Outcome, Scalar, Tensor, keepdim};
 use zerostride_ops::{self as ops, Kind, Misfit, Signature};
 
 use super::dtypes::dtype;
@@ -222,14 +222,32 @@ impl<'a> Bound<'a> {
         make().map_err(|error| self.fault(error))
     }
 
+    /// The seed of a call that gives none.
+    pub(super) fn next_seed(&self) -> u64 {
+        self.budget.next_seed()
+    }
+
     /// An error of the engine in this call.
-    pub(super) fn fault(&self, error: zerostride::Error) -> Fault {
+    pub(super) fn fault(&self, error: Error) -> Fault {
         Fault::engine(error, self.span)
     }
 
-    /// Arguments that do not go together.
-    pub(super) fn misused_here(&self, what: &str) -> Fault {
-        self.misused(self.span, what)
+    /// An expression that the function stands for, whose errors get the function's name.
+    pub(super) fn in_own_name(&self, expr: Expr) -> Result<Expr, Fault> {
+        let Err(error) = expr.shape() else { return Ok(expr) };
+        let renamed = match error.root() {
+            Error::Argument { class, message } => message.split_once("(): ").map(|(_, what)| {
+                Error::Argument { class: *class, message: format!("{}(): {what}", self.function) }
+            }),
+            _ => None,
+        };
+        Err(self.fault(renamed.unwrap_or(error)))
+    }
+
+    /// An operand that the function does not take.
+    pub(super) fn mismatch(&self, span: Span, what: &str) -> Fault {
+        let message = format!("{}(): {what}", self.function);
+        Fault::engine(Error::Argument { class: ErrorClass::Value, message }, span)
     }
 
     fn misused(&self, span: Span, what: &str) -> Fault {

@@ -1,6 +1,6 @@
-//! Owns the limits of an evaluation: the memory that operands and results share (`--max-memory`), whether it
-//! is a dry run, which computes nothing, and the device where it runs. It does not know what the memory is
-//! for.
+//! Owns what the operands and the expression of an evaluation share: the limit of their memory
+//! (`--max-memory`), whether it is a dry run, which computes nothing, the device where it runs, and the seeds
+//! of random numbers. It does not know what the memory is for.
 
 use std::cell::Cell;
 
@@ -9,12 +9,13 @@ use zerostride::{DType, Device, Expr, Tensor, move_all};
 use crate::bytes;
 use crate::words::say;
 
-/// The limit in bytes, the bytes reserved, and the bytes that have been read so far.
+/// The limit in bytes, the bytes reserved, and the bytes that have been read so far; the next seed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Budget {
     limit: Option<u64>,
     taken: Cell<u64>,
     read: Cell<u64>,
+    seed: Cell<u64>,
     is_dry: bool,
     device: Device,
 }
@@ -76,6 +77,12 @@ impl Budget {
     /// The bytes reserved so far.
     pub(crate) fn taken(&self) -> u64 {
         self.taken.get()
+    }
+
+    /// A seed that no call before had: 0, 1, 2 and so on, so that numbers are independent of each other, and
+    /// the same in the next evaluation.
+    pub(crate) fn next_seed(&self) -> u64 {
+        self.seed.replace(self.seed.get() + 1)
     }
 
     /// Counts bytes that are read from files before the expression runs.

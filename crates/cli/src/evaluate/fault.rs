@@ -105,8 +105,8 @@ fn advice(error: &Error) -> Option<String> {
         Error::Op(OpError::Unsupported { op, dtype }) => match (op.info().domain, dtype.category()) {
             // These messages say themselves what to write.
             (Domain::numeric, _) => None,
-            (Domain::integral | Domain::integer, _) => Some(say!("convert-operand", call = "x.to('i64')")),
-            (_, Category::Bool | Category::Int) => Some(say!("convert-operand", call = "x.to('f32')")),
+            (Domain::integral | Domain::integer, _) => Some(say!("convert-operand", call = "x.to(i64)")),
+            (_, Category::Bool | Category::Int) => Some(say!("convert-operand", call = "x.to(f64)")),
             _ => None,
         },
         Error::Op(OpError::NotBool { .. }) => Some(say!("comparison-makes-mask")),

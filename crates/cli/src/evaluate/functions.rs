@@ -3,7 +3,7 @@
 //! not know operations (`operation.rs`).
 
 use zerostride::{Category, DType, Expr, Op, Scalar, Tensor, call_function};
-use zerostride_ops::{self as ops, Signature};
+use zerostride_ops::{self as ops, Class, Signature};
 
 use super::arguments::{Bound, Given};
 use super::value::{Part, Value};
@@ -23,7 +23,19 @@ pub(super) struct Own {
     name: &'static str,
     /// Written as `input, dim=None, *size`.
     parameters: &'static str,
+    section: Section,
     run: fn(&mut Bound<'_>) -> Result<Value, Fault>,
+}
+
+/// What a function of the shell does, for readers of the list.
+#[derive(Clone, Copy, PartialEq)]
+enum Section {
+    Made,
+    Converted,
+    Statistics,
+    Parts,
+    Written,
+    Products,
 }
 
 /// The function of that name.
@@ -39,6 +51,50 @@ pub(super) fn find(name: &str) -> Option<Function> {
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let rows = ops::Function::ALL.iter().flat_map(|function| function.info().names).copied();
     rows.chain(FUNCTIONS.iter().map(|function| function.name))
+}
+
+/// Whether a function is a product of vectors or matrices.
+pub(crate) fn is_product(name: &str) -> bool {
+    match find(name) {
+        Some(Function::Row(function, _)) => function.info().section == ops::Section::Product,
+        Some(Function::Own(own)) => own.section == Section::Products,
+        None => false,
+    }
+}
+
+/// Every operation and function, as it is called, in sections with titles. In-place methods are left out.
+pub(crate) fn listing() -> Vec<(String, Vec<String>)> {
+    let call = |names: &[&str], parameters: &str| format!("{}({parameters})", names.join(", "));
+    let of_class = |class| {
+        let ops = Op::ALL.iter().filter(move |op| op.info().class == class);
+        let names = |op: &Op| [&[op.name()], op.info().aliases].concat();
+        ops.map(|op| names(op).join(", ") + &op.usage()[op.name().len()..]).collect()
+    };
+    let of_table = |section| {
+        let rows = ops::Function::ALL.iter().map(|function| function.info());
+        let rows = rows.filter(move |info| info.section == section);
+        rows.map(|info| call(info.names, info.arguments)).collect()
+    };
+    let of_shell = |section| {
+        let rows = FUNCTIONS.iter().filter(move |own| own.section == section);
+        rows.map(|own| call(&[own.name], own.parameters)).collect()
+    };
+    vec![
+        (say!("functions-of-one"), of_class(Class::Unary)),
+        (say!("functions-of-two"), of_class(Class::Binary)),
+        (say!("functions-of-more"), of_class(Class::Nary)),
+        (say!("functions-reduce"), of_class(Class::Reduce)),
+        (say!("functions-formulas"), of_class(Class::Formula)),
+        (say!("functions-statistics"), of_shell(Section::Statistics)),
+        (say!("functions-view"), of_table(ops::Section::View)),
+        (say!("functions-multiply"), [of_table(ops::Section::Product), of_shell(Section::Products)].concat()),
+        (say!("functions-join"), of_table(ops::Section::Join)),
+        (say!("functions-move"), of_table(ops::Section::Move)),
+        (say!("functions-parts"), of_shell(Section::Parts)),
+        (say!("functions-write"), of_shell(Section::Written)),
+        (say!("functions-make"), of_shell(Section::Made)),
+        (say!("functions-convert"), of_shell(Section::Converted)),
+    ]
 }
 
 /// The parameters of a function of the shell.
@@ -58,7 +114,7 @@ impl Function {
                 let arguments = arguments.collect::<Result<_, _>>()?;
                 bound.outcome(call_function(function, arguments))
             }
-            Function::Own(Own { name, parameters, run }) => {
+            Function::Own(Own { name, parameters, run, .. }) => {
                 run(&mut Bound::new(name, (parameters, &Signature::read(parameters)), given, budget)?)
             }
         }
@@ -66,33 +122,34 @@ impl Function {
 }
 
 macro_rules! functions {
-    ($($name:literal $parameters:literal |$a:ident| $run:expr;)*) => {
-        static FUNCTIONS: &[Own] = &[$(Own {
+    ($($section:ident $($name:literal $parameters:literal |$a:ident| $run:expr;)*)*) => {
+        static FUNCTIONS: &[Own] = &[$($(Own {
             name: $name,
             parameters: $parameters,
+            section: Section::$section,
             run: |$a| Ok(Value::from($run)),
-        }),*];
+        }),*),*];
     };
 }
 
 functions! {
-    // Functions that create tensors.
+    Made
     "tensor" "data, dtype=None" |a| tensor(a)?;
     "zeros" "*size, dtype=None" |a| full(a, Scalar::Int(0))?;
     "ones" "*size, dtype=None" |a| full(a, Scalar::Int(1))?;
     "full" "size, fill_value, dtype=None" |a| full_of(a)?;
-    "arange" "start, end=None, step=1" |a| arange(a)?;
-    "linspace" "start, end, steps" |a| linspace(a)?;
+    "arange" "start, end=None, step=1, dtype=None" |a| arange(a)?;
+    "linspace" "start, end, steps, dtype=None" |a| linspace(a)?;
     "eye" "n, dtype=None" |a| eye(a)?;
-    "rand" "*size, seed=0" |a| random(a, Tensor::rand)?;
-    "randn" "*size, seed=0" |a| random(a, Tensor::randn)?;
+    "rand" "*size, seed=None" |a| random(a, Tensor::rand)?;
+    "randn" "*size, seed=None" |a| random(a, Tensor::randn)?;
     "empty" "*size, dtype=None" |a| full(a, Scalar::Int(0))?;
     "zeros_like" "input, dtype=None" |a| like(a, Some(Scalar::Int(0)))?;
     "ones_like" "input, dtype=None" |a| like(a, Some(Scalar::Int(1)))?;
     "empty_like" "input, dtype=None" |a| like(a, Some(Scalar::Int(0)))?;
     "full_like" "input, fill_value, dtype=None" |a| like(a, None)?;
 
-    // Conversions and copies.
+    Converted
     "to" "input, dtype" |a| to_dtype(a)?;
     "astype" "input, dtype" |a| to_dtype(a)?;
     "float" "input" |a| a.required("input")?.converted(DType::F32)?;
@@ -103,10 +160,9 @@ functions! {
     "long" "input" |a| a.required("input")?.converted(DType::I64)?;
     "bool" "input" |a| a.required("input")?.converted(DType::Bool)?;
     "contiguous" "input" |a| a.tensor("input")?;
-    "clone" "input" |a| a.tensor("input")?;
     "ravel" "input" |a| a.tensor("input")?.reshape(&[-1]);
 
-    // Statistics and comparisons.
+    Statistics
     "max" "input, dim=None, keepdim=False, *, other=None" |a| {
         statistics::extreme(a, |x, y| x.maximum(y), |x, dims| x.amax(dims), |x, dims| x.argmax(dims))?
     };
@@ -137,21 +193,21 @@ functions! {
     };
     "bucketize" "input, boundaries, *, right=False" |a| statistics::bucketize(a)?;
 
-    // Parts, and several tensors.
+    Parts
     "split" "tensor, split_size_or_sections, dim=0" |a| statistics::split(a)?;
     "chunk" "input, chunks, dim=0" |a| statistics::chunk(a)?;
     "unbind" "input, dim=0" |a| statistics::unbind(a)?;
     "meshgrid" "*tensors, indexing='ij'" |a| statistics::meshgrid(a)?;
     "broadcast_tensors" "*tensors" |a| statistics::broadcast_tensors(a)?;
 
-    // Copies to which elements are written.
+    Written
     "scatter" "input, dim, index, src=None, *, value=None, reduce=None" |a| statistics::scatter(a, Tensor::scatter_)?;
     "scatter_add" "input, dim, index, src" |a| statistics::scatter(a, Tensor::scatter_add_)?;
     "index_add" "input, dim, index, source, *, alpha=1" |a| statistics::index_add(a)?;
     "index_put" "input, indices, values, accumulate=False" |a| statistics::index_put(a)?;
     "masked_scatter" "input, mask, source" |a| statistics::masked_scatter(a)?;
 
-    // Products and sums.
+    Products
     "mm" "input, mat2" |a| statistics::product(a, "mat2", [2, 2])?;
     "bmm" "input, mat2" |a| statistics::product(a, "mat2", [3, 3])?;
     "mv" "input, vec" |a| statistics::product(a, "vec", [2, 1])?;
@@ -216,20 +272,22 @@ fn arange(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
         None => (Scalar::Int(0), first),
     };
     let len = ((end.to_f64() - start.to_f64()) / step.to_f64()).ceil() as usize;
-    let make = || Tensor::arange(start, end, step);
+    let category = [start, end, step].into_iter().map(Scalar::category).max();
+    let natural = if category > Some(Category::Int) { DType::DEFAULT_FLOAT } else { DType::I64 };
+    let dtype = a.dtype("dtype")?.unwrap_or(natural);
+    let make = || Tensor::arange_as(start, end, step, dtype);
     if len == 0 || step.to_f64() == 0.0 {
         // A tensor of no elements needs no memory, and the call may be a mistake.
         return make().map_err(|error| a.fault(error));
     }
-    let category = [start, end, step].into_iter().map(Scalar::category).max();
-    let dtype = if category > Some(Category::Int) { DType::DEFAULT_FLOAT } else { DType::I64 };
     a.create(&[len], dtype, make)
 }
 
 fn linspace(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
-    let (start, end) = (number(a, "start")?.to_f64(), number(a, "end")?.to_f64());
+    let (start, end) = (number(a, "start")?, number(a, "end")?);
     let steps = a.required("steps")?.count()?;
-    a.create(&[steps], DType::F32, || Tensor::linspace(start, end, steps))
+    let dtype = a.dtype("dtype")?.unwrap_or(DType::DEFAULT_FLOAT);
+    a.create(&[steps], dtype, || Tensor::linspace_as(start, end, steps, dtype))
 }
 
 fn eye(a: &mut Bound<'_>) -> Result<Expr, Fault> {
@@ -238,11 +296,15 @@ fn eye(a: &mut Bound<'_>) -> Result<Expr, Fault> {
     Ok(Expr::from(a.create(&[n, n], DType::F32, || Tensor::eye(n))?).to_dtype(dtype))
 }
 
+/// Random numbers, of the seed that is given, or of the next one that no call has had.
 fn random(
     a: &mut Bound<'_>,
     numbers: fn(&[usize], u64) -> zerostride::Result<Tensor>,
 ) -> Result<Tensor, Fault> {
-    let seed = a.integer_or("seed", 0)? as u64;
+    let seed = match a.optional("seed") {
+        Some(seed) => seed.integer()? as u64,
+        None => a.next_seed(),
+    };
     let shape = a.counts()?;
     a.create(&shape, DType::F32, || numbers(&shape, seed))
 }

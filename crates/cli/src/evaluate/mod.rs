@@ -12,6 +12,7 @@ mod budget;
 mod dry;
 mod dtypes;
 mod fault;
+mod fields;
 mod functions;
 mod index;
 mod names;
@@ -27,11 +28,14 @@ pub(crate) use budget::Budget;
 pub(crate) use dry::stand_in;
 pub(crate) use dtypes::dtype;
 pub(crate) use fault::{Fault, refused};
-pub(crate) use names::{closest_dtype, closest_operation};
+pub(crate) use fields::fields;
+pub(crate) use functions::{is_product, listing};
+pub(crate) use names::{closest_dtype, closest_operation, is_function};
 pub(crate) use value::{Part, Value};
 
 use crate::expr::{Ast, Binary, Call, Item, Kind, Name, Node, NodeId, Problem, Span};
 use crate::policy;
+use crate::words::say;
 use arguments::Given;
 use bindings::constant;
 use index::Step;
@@ -41,7 +45,7 @@ use index::Step;
 /// # Errors
 /// A name or argument is unknown, or shapes or dtypes do not fit.
 pub(crate) fn evaluate(ast: &Ast, bindings: &Bindings, budget: &Budget) -> Result<Part, Fault> {
-    let mut walk = Walk { bindings, budget, values: Vec::with_capacity(ast.nodes().len()) };
+    let mut walk = Walk { ast, bindings, budget, values: Vec::with_capacity(ast.nodes().len()) };
     for (place, node) in ast.nodes().iter().enumerate() {
         let value = policy::in_name_of(place, || walk.node(node))?;
         if let Value::Tensor(expr) = &value {
@@ -58,6 +62,7 @@ pub(crate) fn is_in_place(method: &str) -> bool {
 }
 
 struct Walk<'a> {
+    ast: &'a Ast,
     bindings: &'a Bindings,
     budget: &'a Budget,
     /// The values of the nodes so far; each is taken by the only node that uses it.
@@ -96,7 +101,10 @@ impl Walk<'_> {
             Kind::Call(call) => self.call(call, node.span),
             Kind::Attribute(id, name) => {
                 let part = self.take(*id);
-                attribute(part, name, node.span)
+                match (&part.value, fields(&self.ast[*id].kind)) {
+                    (Value::Sequence(results), Some(fields)) => field(results, fields, name),
+                    _ => attribute(part, name, node.span),
+                }
             }
             Kind::Index(id, items) => {
                 let of = self.take(*id);
@@ -151,6 +159,18 @@ impl Walk<'_> {
             Item::At(id) => Step::At(self.take(*id)),
             Item::Slice { parts, .. } => Step::Slice(parts.map(|part| part.map(|id| self.take(id)))),
             Item::Ellipsis(_) => Step::Ellipsis,
+        }
+    }
+}
+
+/// One of several results by its name, as in `x.sort().values`.
+fn field(results: &[Part], fields: [&str; 2], name: &Name) -> Result<Value, Fault> {
+    let place = fields.iter().position(|field| *field == &*name.text);
+    match place.and_then(|place| results.get(place)) {
+        Some(result) => Ok(result.value.clone()),
+        None => {
+            let problem = Problem::new(say!("unknown-attribute", name = &*name.text), name.span);
+            Err(problem.help(say!("there-are", names = format!(".{}, .{}", fields[0], fields[1]))).into())
         }
     }
 }

@@ -70,7 +70,8 @@ pub(super) fn unknown_attribute(name: &str, span: Span) -> Problem {
     }
 }
 
-fn is_function(name: &str) -> bool {
+/// Whether a name is that of an operation or another function.
+pub(crate) fn is_function(name: &str) -> bool {
     Op::from_name(name).is_some() || functions::find(name).is_some()
 }
 
@@ -141,6 +142,20 @@ mod tests {
         "value_and_grad",
         "vjp",
     ];
+
+    #[test]
+    fn every_function_is_in_the_list_once() {
+        let listing = functions::listing().into_iter().flat_map(|(_, calls)| calls);
+        let listed: Vec<String> = listing
+            .flat_map(|call| {
+                let names = call.split('(').next().unwrap_or_default().split(", ");
+                names.map(str::to_owned).collect::<Vec<_>>()
+            })
+            .collect();
+        for name in operation_names().chain(functions::names()) {
+            assert_eq!(listed.iter().filter(|listed| *listed == name).count(), 1, "{name}");
+        }
+    }
 
     #[test]
     fn the_shell_has_pythons_functions() {

@@ -19,13 +19,13 @@ pub(super) fn extreme(
     let input = a.tensor("input")?;
     let (dim, other) = (a.optional("dim"), a.optional("other"));
     match (dim, other) {
-        (None, None) => Ok(value(&input, Dims::from(..)).into()),
+        (None, None) => Ok(a.in_own_name(value(&input, Dims::from(..)))?.into()),
         (Some(Part { value: Value::Number(Scalar::Int(dim)), .. }), None) => {
             let dims = a.kept(Dims::from(dim as isize))?;
             // `argmax` and `argmin` do not accept bools.
             let is_bool = input.dtype().is_ok_and(|dtype| dtype == DType::Bool);
             let ranked = if is_bool { input.to_dtype(DType::U8) } else { input.clone() };
-            Ok(a.several([value(&input, dims.clone()), place(&ranked, dims)]))
+            Ok(a.several([a.in_own_name(value(&input, dims.clone()))?, place(&ranked, dims)]))
         }
         (Some(other), None) | (None, Some(other)) => Ok(of_two(input, other.operand()?).into()),
         (Some(part), Some(_)) => Err(part.unwanted(&say!("dim-or-other"))),
@@ -35,7 +35,7 @@ pub(super) fn extreme(
 /// The smallest and the largest element.
 pub(super) fn aminmax(a: &mut Bound<'_>) -> Result<Value, Fault> {
     let (input, dims) = (a.tensor("input")?, a.dims()?);
-    Ok(a.several([input.amin(dims.clone()), input.amax(dims)]))
+    Ok(a.several([a.in_own_name(input.amin(dims.clone()))?, input.amax(dims)]))
 }
 
 /// The shape of a reduction over one dimension, or over all.
@@ -157,20 +157,22 @@ pub(super) fn clip(a: &mut Bound<'_>) -> Result<Expr, Fault> {
 
 /// The matrix product of operands with so many dimensions.
 pub(super) fn product(a: &mut Bound<'_>, other: &str, ranks: [usize; 2]) -> Result<Expr, Fault> {
-    let [x, y] = [a.tensor("input")?, a.tensor(other)?];
-    let rank = |x: &Expr| x.shape().map(<[usize]>::len).map_err(|error| a.fault(error));
-    let found = [rank(&x)?, rank(&y)?];
-    if found != ranks {
-        let ([own, theirs], [first, second]) = (ranks, found);
-        return Err(a.misused_here(&say!(
-            "multiplies-others",
-            own = own,
-            theirs = theirs,
-            first = first,
-            second = second
-        )));
-    }
-    Ok(x.matmul(y))
+    let mut operand = |name, rank: usize| {
+        let part = a.required(name)?;
+        let span = part.span;
+        let tensor = part.tensor()?;
+        let found = tensor.shape().map_err(|error| a.fault(error))?.len();
+        if found == rank {
+            return Ok(tensor);
+        }
+        let wanted = match rank {
+            1 => say!("a-vector"),
+            2 => say!("a-matrix"),
+            _ => say!("a-batch-of-matrices"),
+        };
+        Err(a.mismatch(span, &say!("wants-dims", name = name, wanted = wanted, found = found)))
+    };
+    Ok(operand("input", ranks[0])?.matmul(operand(other, ranks[1])?))
 }
 
 /// Parts of one size, or of several, along a dimension.
