@@ -113,5 +113,5 @@ help-completions-about = Stampa uno script che completa i comandi in una shell
 help-completions-shell = La shell
 help-man-about = Stampa una pagina di manuale
 help-man-command = Il comando di cui tratta la pagina; senza, tratta di zs
-help-help-about = Mostra l'aiuto, di un comando se è indicato
+help-help-about = Mostra l'aiuto, di un comando se è indicato; `functions` elenca le funzioni delle espressioni
 help-help-command = Il comando di cui tratta la pagina; senza, tratta di zs

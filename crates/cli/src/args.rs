@@ -93,7 +93,7 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Print a manual page.
     Man(PageArgs),
-    /// Print help, about one command if it is named.
+    /// Print help, about one command if it is named; `functions` lists those of expressions.
     Help(PageArgs),
 }
 

@@ -200,6 +200,12 @@ fn dtypes_have_pythons_and_pytorchs_names() {
         ("x", "x=1:torch.float32", "tensor(1.)"),
         ("x.to('torch.int')", "x=1", "tensor(1, dtype=torch.int32)"),
         ("arange(2, dtype=f64) + x", "x=1", "tensor([1., 2.], dtype=torch.float64)"),
+        ("sum(x, dtype=f32)", "x=[1, 2]", "tensor(3.)"),
+        ("x.sum(dtype='u8')", "x=[200, 100]", "tensor(44, dtype=torch.uint8)"),
+        ("x.mean(0, dtype=float)", "x=[1, 2]", "tensor(1.5000, dtype=torch.float64)"),
+        ("x.softmax(0, dtype=f64)", "x=[1, 1]", "tensor([0.5000, 0.5000], dtype=torch.float64)"),
+        ("mean(dtype=f64, input=x)", "x=[1, 2]", "tensor(1.5000, dtype=torch.float64)"),
+        ("x.prod(dtype=None)", "x=[3, 2]", "tensor(6)"),
         ("linspace(0, 4, 3, dtype=int) * x", "x=1", "tensor([0, 2, 4])"),
     ] {
         assert_eq!(ok(folder.path(), &["eval", expression, value]), format!("{printed}\n"));
@@ -214,7 +220,7 @@ fn the_list_of_functions_has_them_all() {
     assert!(list.lines().all(|line| line.chars().count() <= 80), "{list}");
     let calls = [
         "abs, absolute(input)",
-        "sum(input, dim=None, keepdim=False)",
+        "sum(input, dim=None, keepdim=False, *, dtype=None)",
         "mm(input, mat2)",
         "topk(input, k,",
         "einsum(equation, *operands)",

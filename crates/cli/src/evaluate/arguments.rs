@@ -70,7 +70,8 @@ impl Part {
         }
     }
 
-    fn dtype(&self) -> Result<DType, Fault> {
+    /// The part as a dtype, by its name, bare or quoted.
+    pub(super) fn dtype(&self) -> Result<DType, Fault> {
         match &self.value {
             Value::DType(dtype) => Ok(*dtype),
             Value::Word(word) => {
