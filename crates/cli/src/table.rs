@@ -18,6 +18,8 @@ const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 struct Rows<'a> {
     reader: Reader<&'a [u8]>,
     record: StringRecord,
+    /// Whether the first line has quotes and the next has none, so that numbers in it are names.
+    has_quoted_names: bool,
     /// The line of names, if there is one.
     names: Option<Vec<String>>,
     /// How many records follow it, so far.
@@ -26,22 +28,28 @@ struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     fn new(text: &'a [u8]) -> Rows<'a> {
-        let first = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let is_blank = |line: &&[u8]| line.trim_ascii().is_empty();
+        let mut lines = text.split(|&byte| byte == b'\n').filter(|line| !is_blank(line));
+        let [first, second] = [(); 2].map(|()| lines.next().unwrap_or_default());
+        let has_quoted_names = first.contains(&b'"') && !second.contains(&b'"');
         let count = |separator: u8| first.iter().filter(|&&byte| byte == separator).count();
         let separator = SEPARATORS.into_iter().rev().max_by_key(|&separator| count(separator));
         let mut builder = ReaderBuilder::new();
         builder.has_headers(false).trim(Trim::All).delimiter(separator.unwrap_or(b','));
-        Rows { reader: builder.from_reader(text), record: StringRecord::new(), names: None, count: 0 }
+        let (reader, record) = (builder.from_reader(text), StringRecord::new());
+        Rows { reader, record, has_quoted_names, names: None, count: 0 }
     }
 
-    /// Goes to the next record, past the line of names: a first line with a cell that is no number.
+    /// Goes to the next record, past the line of names: a first line with a cell that is no number, or in
+    /// quotes that the next line has not.
     ///
     /// # Errors
     /// It has not as many cells as the first, or is no text; there is no line at all.
     fn next(&mut self) -> Result<bool, String> {
         while self.reader.read_record(&mut self.record).map_err(|error| error.to_string())? {
             let is_first = self.count == 0 && self.names.is_none();
-            if is_first && self.record.iter().any(|cell| number(cell).is_none()) {
+            let has_names = || self.has_quoted_names || self.record.iter().any(|cell| number(cell).is_none());
+            if is_first && has_names() {
                 self.names = Some(self.record.iter().map(str::to_owned).collect());
                 continue;
             }
@@ -220,6 +228,11 @@ mod tests {
             ("9007199254740993\n", None, &[1, 1], "[9007199254740993]"),
             ("a,b\n", None, &[0, 2], "[]"),
             ("a,b\n", Some("b"), &[0], "[]"),
+            // Quotes make names of numbers, but not where all cells have them.
+            ("\"2019\",\"2020\"\n1,2\n", Some("2020"), &[1], "[2]"),
+            ("\n\"2019\"\n\n1\n", None, &[1, 1], "[1]"),
+            ("\"2019\",\"2020\"\n\"1\",\"2\"\n", None, &[2, 2], "[2019,2020,1,2]"),
+            ("2019,2020\n1,2\n", None, &[2, 2], "[2019,2020,1,2]"),
         ] {
             let tensor = read(text, column).unwrap();
             assert_eq!(tensor.shape(), shape, "{text}");

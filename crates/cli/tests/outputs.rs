@@ -94,7 +94,7 @@ fn two_results_never_go_to_one_file() {
             // The error comes before a file is read.
             let args = [&["eval", "x, x + 1", "x=missing.npy", "-o", one, "-o", other], more].concat();
             let said = fails(at, &args, 2);
-            assert!(said.starts_with("error: two results go to "), "{args:?}: {said}");
+            assert!(said.starts_with("error: two results are written to "), "{args:?}: {said}");
         }
     }
     assert_eq!(common::names(at), ["sub"]);

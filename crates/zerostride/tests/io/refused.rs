@@ -415,7 +415,8 @@ fn npz_members_whose_checksum_is_wrong_or_whose_data_do_not_unpack() {
 
 #[test]
 fn npz_archives_that_are_none() {
-    for file in [&b""[..], b"PK", b"PK\x03\x04", b"PK\x05\x06", b"PK\x05\x06.................."] {
+    assert_eq!(refusal(Format::Npz, b""), "not a .npz file: it is empty");
+    for file in [&b"PK"[..], b"PK\x03\x04", b"PK\x05\x06", b"PK\x05\x06.................."] {
         let found = refusal(Format::Npz, file);
         assert!(found.starts_with("damaged or unsupported archive: "), "{found}");
     }
