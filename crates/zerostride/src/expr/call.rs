@@ -86,9 +86,10 @@ impl BoundArguments {
             Err(Misfit::TooMany(_)) => {
                 let by_position =
                     signature.arguments.iter().filter(|argument| !argument.keyword_only).count();
-                let plural = if by_position == 1 { "" } else { "s" };
-                let message = "positional argument";
-                Err(wrong(op, format_args!("takes {by_position} {message}{plural} but {given} were given")))
+                let arguments = if by_position == 1 { "argument" } else { "arguments" };
+                let message =
+                    format_args!("takes {by_position} positional {arguments} but {given} were given");
+                Err(wrong(op, message))
             }
             Err(Misfit::Unknown(name)) => {
                 Err(wrong(op, format_args!("got an unexpected keyword argument '{name}'")))
