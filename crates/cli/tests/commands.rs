@@ -273,7 +273,7 @@ fn exit_status_2_is_for_command_lines_and_files() {
         &["eval", "gelu(x, approximate='foo')", "x=[0.5]"],
         &["eval", "clamp(x)", "x=[1]"],
         &["eval", "clamp(x, None)", "x=[1]"],
-        &["eval", "norm(x, p='fro')", "x=[0.5]"],
+        &["eval", "norm(x, p='nuc')", "x=[0.5]"],
         &["eval", "x.expand(2, 2).add_(1)", "x=[[1], [2]]"],
         &["eval", "x[0].add_(1) + x", "x=[1, 2]"],
         &["eval", "x.add_(1) + x", "x=[1] + 1"],
