@@ -33,4 +33,5 @@ macro_rules! limit_from {
 }
 
 limit_from!(Tensor &Tensor Expr &Expr);
+// Each type of number by itself: Rust takes no `N: Into<Scalar>` beside `Option<Expr>`.
 limit_from!(bool u8 u16 u32 usize i8 i16 i32 i64 isize f16 bf16 f32 f64 Complex32 Complex64);
