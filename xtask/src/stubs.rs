@@ -193,13 +193,9 @@ fn operations() -> Vec<Row> {
                 other_name_of: None,
             })
             .collect();
-        let dtype = info.takes_dtype.then(|| "dtype: _DType | None = None".to_owned());
-        let (before, after) = if op.takes_dtype_by_position() { (dtype, None) } else { (None, dtype) };
-        parameters.extend(before);
         if !keyword_only {
             parameters.push("*".to_owned());
         }
-        parameters.extend(after);
         parameters.push("out: Any = None".to_owned());
         for name in std::iter::once(&info.name).chain(info.aliases) {
             rows.push(Row {
@@ -259,6 +255,7 @@ fn parameter(argument: &Argument) -> String {
         Kind::Integer | Kind::Count => "builtins.int",
         Kind::Integers | Kind::Counts => "_Sizes",
         Kind::Tensors | Kind::Repeats | Kind::Pairs => "Any",
+        Kind::DType => "_DType",
     };
     let star = if argument.collects { "*" } else { "" };
     let default = match argument.default {

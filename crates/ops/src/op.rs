@@ -138,8 +138,8 @@ pub struct OpInfo {
     pub(crate) parameters: &'static [Parameter],
     /// Whether the operands may be swapped.
     pub commutative: bool,
-    /// Whether it takes a `dtype` to compute in.
-    pub takes_dtype: bool,
+    /// The `dtype` to compute in, if it takes one.
+    pub(crate) dtype: Option<Parameter>,
     /// What it computes, in one sentence.
     pub doc: &'static str,
 }
@@ -169,8 +169,8 @@ macro_rules! cell {
     (symbol $symbol:literal) => { Some($symbol) };
     (arguments $default:literal) => { $default };
     (arguments $default:literal $operands:literal) => { $operands };
-    (arguments $default:literal ($first:ident $(, $name:ident: $type:ident $($notation:literal)?)*)) => {
-        concat!(stringify!($first) $(, ", ", parameter!(notation $name $($notation)?))*)
+    (arguments $default:literal ($first:ident $(, $name:ident: $type:ident $($notation:literal)?)*) $($dtype:tt)?) => {
+        concat!(stringify!($first) $(, ", ", parameter!(notation $name $($notation)?))* $(, cell!(dtype_notation $dtype))?)
     };
     (parameters $default:literal) => { &[Parameter { notation: $default, kinds: &[] }] };
     (parameters $default:literal $operands:literal) => { &[Parameter { notation: $operands, kinds: &[] }] };
@@ -182,8 +182,12 @@ macro_rules! cell {
     };
     (laws) => { false };
     (laws commutative) => { true };
-    (dtype -) => { false };
-    (dtype dtype) => { true };
+    (dtype_notation -) => { "" };
+    (dtype_notation named) => { ", *, dtype=None" };
+    (dtype_notation last) => { ", dtype=None" };
+    (dtype -) => { None };
+    (dtype named) => { Some(Parameter { notation: "*, dtype=None", kinds: &[Kind::DType] }) };
+    (dtype last) => { Some(Parameter { notation: "dtype=None", kinds: &[Kind::DType] }) };
 }
 
 macro_rules! define_ops {
@@ -216,27 +220,27 @@ macro_rules! define_ops {
                 name: stringify!($un), in_place: cell!(in_place $ui), aliases: &[$(stringify!($ua)),*],
                 symbol: cell!(symbol $us), class: Class::Unary, domain: Domain::$ud, rule: Rule::$ur, effort: Some(Effort::$ue), derivative: Derivative::$ug, kernel: $uk,
                 arguments: cell!(arguments "input" $($uarg)? $(($($ulist)*))?), parameters: cell!(parameters "input" $($uarg)? $(($($ulist)*))?),
-                commutative: false, takes_dtype: false, doc: concat!($($udoc),*),
+                commutative: false, dtype: None, doc: concat!($($udoc),*),
             },)*
             $(OpInfo {
                 name: stringify!($bn), in_place: cell!(in_place $bi), aliases: &[$(stringify!($ba)),*],
                 symbol: cell!(symbol $bs), class: Class::Binary, domain: Domain::$bd, rule: Rule::$br, effort: Some(Effort::$be), derivative: Derivative::$bg, kernel: $bk,
                 arguments: cell!(arguments "input, other" $($barg)? $(($($blist)*))?), parameters: cell!(parameters "input, other" $($barg)? $(($($blist)*))?),
-                commutative: cell!(laws $($law)?), takes_dtype: false, doc: concat!($($bdoc),*),
+                commutative: cell!(laws $($law)?), dtype: None, doc: concat!($($bdoc),*),
             },)*
             $(OpInfo {
                 name: cell!(name $nn), in_place: cell!(in_place $ni), aliases: &[$(stringify!($na)),*],
                 symbol: cell!(symbol $ns), class: Class::Nary, domain: Domain::$nd, rule: Rule::$nr, effort: Some(Effort::$ne), derivative: Derivative::$ng, kernel: $nk,
-                arguments: cell!(arguments "input" $($narg)? $(($($nlist)*))?), parameters: cell!(parameters "input" $($narg)? $(($($nlist)*))?), commutative: false, takes_dtype: false, doc: concat!($($ndoc),*),
+                arguments: cell!(arguments "input" $($narg)? $(($($nlist)*))?), parameters: cell!(parameters "input" $($narg)? $(($($nlist)*))?), commutative: false, dtype: None, doc: concat!($($ndoc),*),
             },)*
             $(OpInfo {
                 name: stringify!($rn), in_place: None, aliases: &[], symbol: None, class: Class::Reduce,
-                domain: Domain::$rd, rule: Rule::$rr, effort: None, derivative: Derivative::$rg, kernel: $rk, arguments: cell!(arguments "input" ($($rlist)*)), parameters: cell!(parameters "input" ($($rlist)*)), commutative: false, takes_dtype: cell!(dtype $rdt),
+                domain: Domain::$rd, rule: Rule::$rr, effort: None, derivative: Derivative::$rg, kernel: $rk, arguments: cell!(arguments "input" ($($rlist)*) $rdt), parameters: cell!(parameters "input" ($($rlist)*)), commutative: false, dtype: cell!(dtype $rdt),
                 doc: concat!($($rdoc),*),
             },)*
             $(OpInfo {
                 name: stringify!($fname), in_place: cell!(in_place $fi), aliases: &[], symbol: None, class: Class::Formula,
-                domain: Domain::$fd, rule: Rule::$fr, effort: None, derivative: Derivative::parts, kernel: $fk, arguments: cell!(arguments "input" ($($flist)*)), parameters: cell!(parameters "input" ($($flist)*)), commutative: false, takes_dtype: cell!(dtype $fdt),
+                domain: Domain::$fd, rule: Rule::$fr, effort: None, derivative: Derivative::parts, kernel: $fk, arguments: cell!(arguments "input" ($($flist)*) $fdt), parameters: cell!(parameters "input" ($($flist)*)), commutative: false, dtype: cell!(dtype $fdt),
                 doc: $fdoc,
             },)*
         ];
@@ -264,7 +268,8 @@ impl Op {
     /// The arguments with their kinds and defaults.
     pub fn signature(self) -> &'static Signature {
         static SIGNATURES: [OnceBox<Signature>; Op::ALL.len()] = [const { OnceBox::new() }; Op::ALL.len()];
-        let parse = || Box::new(Signature::parse(self.info().parameters.iter().copied()));
+        let parse =
+            || Box::new(Signature::parse(self.info().parameters.iter().copied().chain(self.info().dtype)));
         SIGNATURES[self as usize].get_or_init(parse)
     }
 
@@ -272,11 +277,6 @@ impl Op {
     /// PyTorch.
     pub fn is_method(self) -> bool {
         !matches!(self, Op::Real | Op::Imag)
-    }
-
-    /// Whether a `dtype` may follow the other arguments in Python without its name, as in PyTorch.
-    pub fn takes_dtype_by_position(self) -> bool {
-        matches!(self, Op::Softmax | Op::LogSoftmax)
     }
 
     /// Its in-place methods in Python: PyTorch has most aliases in place, too.

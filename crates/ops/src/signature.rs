@@ -34,6 +34,8 @@ pub enum Kind {
     Repeats,
     /// An integer, or two lists of dimensions.
     Pairs,
+    /// A dtype, or `None` for that of the operands.
+    DType,
 }
 
 /// The value an argument has when it is not given.

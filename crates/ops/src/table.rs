@@ -23,7 +23,8 @@
 //! - `empty`: the result for no elements (`Empty`);
 //! - `list`: the meaning of an empty list of dimensions, `all` or `none`.
 //!
-//! Reductions and formulas have `dtype` if PyTorch lets them take a `dtype` to compute in, or `-`.
+//! Reductions and formulas have `named` or `last` if PyTorch lets them take a `dtype` to compute in, by its
+//! name alone or also by position, after the other arguments; else `-`.
 
 /// Passes the table to `$callback!`, in five sections: `unary`, `binary`, `nary`, `reduce` and `formula`.
 /// Tokens after the callback's name come first.
@@ -263,9 +264,9 @@ macro_rules! for_each_op {
             }
             reduce {
                 /// The sum; integers and bools add up as i64.
-                Sum     sum     any      sum     exact  multiple  from_zero  Add      value       all   rule  dtype  "sum_cpu" (input, dims: dims "dim=None, keepdim=False");
+                Sum     sum     any      sum     exact  multiple  from_zero  Add      value       all   rule  named  "sum_cpu" (input, dims: dims "dim=None, keepdim=False");
                 /// The product; integers and bools multiply as i64.
-                Prod    prod    any      sum     exact  other     real       -        value       all   rule  dtype  "prod_cpu" (input, dims: dims "dim=None, keepdim=False");
+                Prod    prod    any      sum     exact  other     real       -        value       all   rule  named  "prod_cpu" (input, dims: dims "dim=None, keepdim=False");
                 /// The largest element, NaN if one is.
                 Amax    amax    real     common  exact  same      element    Maximum  no_extreme  all   rule  -      "max_values_cpu" (input, dims: dims "dim=(), keepdim=False");
                 /// The smallest element, NaN if one is.
@@ -300,7 +301,7 @@ macro_rules! for_each_op {
                 /// `input` with `value` where `mask` holds.
                 MaskedFill  masked_fill  masked_fill_ any common -      "masked_fill" (input, mask: operand, value: operand);
                 /// The arithmetic mean.
-                Mean        mean         -        inexact common dtype  "mean"       (input, dims: dims "dim=None, keepdim=False");
+                Mean        mean         -        inexact common named  "mean"       (input, dims: dims "dim=None, keepdim=False");
                 /// The standard deviation: the root of the variance, with the arguments of `var`.
                 Std         std          -        inexact real   -      "std"        (input, dims: spread "dim=None, unbiased=None, keepdim=False, *, correction=1");
                 /// `log(sum(exp(input)))` without overflow.
@@ -308,9 +309,9 @@ macro_rules! for_each_op {
                 /// The difference the other way round: `other - alpha * input`.
                 Rsub        rsub         -        numeric common -      "add_stub"   (input, other: operand, alpha: scalar "*, alpha=1");
                 /// `exp(input) / sum(exp(input))` along `dim`, without overflow.
-                Softmax     softmax      -        floats  common dtype  "softmax_lastdim_kernel_impl" (input, dim: dim);
+                Softmax     softmax      -        floats  common last   "softmax_lastdim_kernel_impl" (input, dim: dim);
                 /// The logarithm of `softmax`, without its cancellation.
-                LogSoftmax  log_softmax  -        floats  common dtype  "log_softmax_lastdim_kernel_impl" (input, dim: dim);
+                LogSoftmax  log_softmax  -        floats  common last   "log_softmax_lastdim_kernel_impl" (input, dim: dim);
                 /// The mean of the elements that are not NaN.
                 ///
                 /// ```
@@ -320,7 +321,7 @@ macro_rules! for_each_op {
                 /// assert_eq!(Expr::from(&x).nanmean(1).eval()?.to_vec::<f32>()?, [1.0, 2.5]);
                 /// # Ok::<(), zerostride::Error>(())
                 /// ```
-                Nanmean     nanmean      -        floats common dtype  "nanmean"    (input, dims: dims "dim=None, keepdim=False");
+                Nanmean     nanmean      -        floats common named  "nanmean"    (input, dims: dims "dim=None, keepdim=False");
                 /// The sum of the elements that are not NaN.
                 ///
                 /// ```
@@ -330,9 +331,9 @@ macro_rules! for_each_op {
                 /// assert_eq!(Expr::from(&x).nansum(..).eval()?.item::<f32>()?, 6.0);
                 /// # Ok::<(), zerostride::Error>(())
                 /// ```
-                Nansum      nansum       -        real    sum    dtype  "nansum"     (input, dims: dims "dim=None, keepdim=False");
+                Nansum      nansum       -        real    sum    named  "nansum"     (input, dims: dims "dim=None, keepdim=False");
                 /// The vector norm of order `p`.
-                Norm        norm         -        inexact real   dtype  "norm"       (input, p: order "p=2", dims: dims "dim=None, keepdim=False");
+                Norm        norm         -        inexact real   named  "norm"       (input, p: order "p=2", dims: dims "dim=None, keepdim=False");
             }
         }
     };

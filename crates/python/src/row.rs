@@ -1,14 +1,12 @@
 //! Owns the call of a row of the table of operations from Python: what the arguments mean, and whether the
 //! row is evaluated, written to a target, or traced. It does not know how Python calls (`entry.rs`).
 
-use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
-use zerostride::{
-    Argument, Arguments, Category, DType, Op, Scalar, Shape, ShapeError, Tensor, broadcast_shapes, policy,
-};
-use zerostride_ops::{Class, Kind, Rule};
+use zerostride::{Argument, Arguments, Op, Scalar, Shape, ShapeError, Tensor, broadcast_shapes, policy};
+use zerostride_ops::{Class, Kind};
 
 use crate::call::Call;
 use crate::error::{TraceError, raise, raise_in, type_name};
@@ -25,11 +23,7 @@ use crate::{dtype, expr, tensor};
 pub(crate) fn signature(op: Op) -> String {
     let arguments = op.info().arguments;
     let star = if arguments.contains("*, ") { "" } else { ", *" };
-    let dtype = if op.info().takes_dtype { ", dtype=None" } else { "" };
-    if op.takes_dtype_by_position() {
-        return format!("({arguments}{dtype}{star}, out=None)");
-    }
-    format!("({arguments}{star}{dtype}, out=None)")
+    format!("({arguments}{star}, out=None)")
 }
 
 /// Calls a row: as a function, or as a method with its receiver.
@@ -204,15 +198,12 @@ fn general<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>>
             Ok(out.clone())
         }
         None => {
-            let Gathered { arguments, dtype, traced, numels, .. } = gathered;
-            let call_row = || {
-                let result = zerostride::call(op, arguments)?;
-                Ok(dtype.map_or_else(|| result.clone(), |dtype| result.to_dtype(dtype)))
-            };
+            let Gathered { arguments, traced, numels, .. } = gathered;
             if traced {
-                return expr::object(call.py, built(call.py, call_row).map_err(raise)?);
+                let traced = built(call.py, || zerostride::call(op, arguments));
+                return expr::object(call.py, traced.map_err(raise)?);
             }
-            let result = compute(call.py, numels, || call_row()?.eval());
+            let result = compute(call.py, numels, || zerostride::call(op, arguments)?.eval());
             tensor::object(call.py, result.map_err(raise)?)
         }
     }
@@ -222,8 +213,6 @@ fn general<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>>
 struct Gathered<'a, 'py> {
     arguments: Arguments,
     out: Option<&'a Bound<'py, PyAny>>,
-    /// The dtype of the result, if it has to be converted.
-    dtype: Option<DType>,
     /// Whether an operand is being traced.
     traced: bool,
     numels: SmallVec<[usize; 4]>,
@@ -236,57 +225,31 @@ impl<'a, 'py> Gathered<'a, 'py> {
         if call.method && receiver < call.positional.len() {
             call.positional[..=receiver].rotate_left(1);
         }
-        let mut gathered = Gathered {
-            arguments: Arguments::default(),
-            out: None,
-            dtype: None,
-            traced: false,
-            numels: SmallVec::new(),
-        };
+        let mut gathered =
+            Gathered { arguments: Arguments::default(), out: None, traced: false, numels: SmallVec::new() };
         let kind = |place: usize| signature.arguments.get(place).map(|argument| argument.kind);
-        let mut dtype = None;
         for (place, object) in call.positional.iter().enumerate() {
-            if op.takes_dtype_by_position() && place == signature.arguments.len() {
-                dtype = Some(*object);
-                continue;
-            }
             let argument = gathered.argument(op, kind(place), object)?;
             gathered.arguments.positional.push(argument);
         }
         for (name, object) in &call.named {
             match &**name {
                 "out" => gathered.out = Some(*object).filter(|out| !out.is_none()),
-                "dtype" if op.info().takes_dtype && dtype.is_none() => dtype = Some(*object),
                 _ => {
                     let argument = gathered.argument(op, signature.position(name).and_then(kind), object)?;
                     gathered.arguments.named.push((name.clone(), argument));
                 }
             }
         }
-        if let Some(dtype) = dtype.filter(|dtype| !dtype.is_none()) {
-            gathered.convert(op, dtype::extract(dtype)?)?;
-        }
         Ok(gathered)
-    }
-
-    /// Lets the row compute in a dtype.
-    fn convert(&mut self, op: Op, dtype: DType) -> PyResult<()> {
-        let Some(Argument::Expr(input)) = self.arguments.positional.first_mut() else { return Ok(()) };
-        if op == Op::Mean && dtype.category() <= Category::Int {
-            return Err(PyNotImplementedError::new_err(format!(
-                "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: {}",
-                dtype.scalar_name()
-            )));
-        }
-        *input = input.to_dtype(dtype);
-        // Integers are summed as i64 and then converted back.
-        self.dtype = Some(dtype).filter(|_| op.info().rule == Rule::sum);
-        Ok(())
     }
 
     fn argument(&mut self, op: Op, kind: Option<Kind>, object: &Bound<'_, PyAny>) -> PyResult<Argument> {
         if object.is_none() {
             return Ok(Argument::None);
+        }
+        if kind == Some(Kind::DType) {
+            return Ok(Argument::DType(dtype::extract(object)?));
         }
         if let Ok(word) = object.cast::<PyString>() {
             return Ok(Argument::Word(word.to_string()));

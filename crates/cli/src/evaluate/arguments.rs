@@ -179,6 +179,7 @@ impl<'a> Bound<'a> {
                 }
                 _ => Argument::Number(Scalar::Int(part.integer()? as i64)),
             },
+            Kind::DType => Argument::DType(part.dtype()?),
             Kind::Operand | Kind::Number | Kind::Order | Kind::Dims | Kind::Word => {
                 Argument::Expr(part.tensor()?)
             }

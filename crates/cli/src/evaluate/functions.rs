@@ -65,18 +65,9 @@ pub(crate) fn is_product(name: &str) -> bool {
 /// Every operation and function, as it is called, in sections with titles. In-place methods are left out.
 pub(crate) fn listing() -> Vec<(String, Vec<String>)> {
     let call = |names: &[&str], parameters: &str| format!("{}({parameters})", names.join(", "));
-    let parameters = |op: &Op| {
-        let own = op.usage()[op.name().len()..].to_owned();
-        let star = if own.contains('*') { "" } else { "*, " };
-        match own.strip_suffix(')') {
-            Some(own) if op.info().takes_dtype => format!("{own}, {star}dtype=None)"),
-            _ => own,
-        }
-    };
     let of_class = |class| {
         let ops = Op::ALL.iter().filter(move |op| op.info().class == class);
-        let names = |op: &Op| [&[op.name()], op.info().aliases].concat();
-        ops.map(|op| names(op).join(", ") + &parameters(op)).collect()
+        ops.map(|op| call(&[&[op.name()], op.info().aliases].concat(), op.info().arguments)).collect()
     };
     let of_table = |section| {
         let rows = ops::Function::ALL.iter().map(|function| function.info());

@@ -30,7 +30,6 @@ pub(super) fn call(op: Op, mut given: Given) -> Result<Value, Fault> {
         given.positional.swap(0, 1);
     }
     let signature = op.signature();
-    let dtype = compute_in(op, &mut given)?;
     let bare = given.operands(signature).all(|part| matches!(part.value, Value::Number(_)));
     if bare && op.info().class.is_elementwise() {
         let span = given.span;
@@ -40,26 +39,7 @@ pub(super) fn call(op: Op, mut given: Given) -> Result<Value, Fault> {
         };
         return done.map(Value::Number);
     }
-    let result = run(op, signature, given, Enter::AsWritten)?.result;
-    // Integers are summed as i64 and then converted back.
-    let back = dtype.filter(|_| op.info().rule == Rule::sum);
-    Ok(back.map_or(result.clone(), |dtype| result.to_dtype(dtype)).into())
-}
-
-/// The `dtype` of an operation that takes one, to which the first operand is converted.
-fn compute_in(op: Op, given: &mut Given) -> Result<Option<DType>, Fault> {
-    let place = given.named.iter().position(|(name, _)| op.info().takes_dtype && *name.text == *"dtype");
-    let Some(place) = place else { return Ok(None) };
-    let (_, part) = given.named.remove(place);
-    if part.is_none() {
-        return Ok(None);
-    }
-    let dtype = part.dtype()?;
-    let mut named = given.named.iter_mut().filter(|(name, _)| *name.text == *"input").map(|(_, part)| part);
-    if let Some(input) = given.positional.first_mut().or_else(|| named.next()) {
-        *input = Part { value: input.clone().converted(dtype)?.into(), span: input.span };
-    }
-    Ok(Some(dtype))
+    Ok(run(op, signature, given, Enter::AsWritten)?.result.into())
 }
 
 /// The operation whose in-place method has this name.
@@ -152,6 +132,8 @@ fn run(op: Op, signature: &Signature, given: Given, enter: Enter) -> Result<Call
 fn argument(op: Op, part: Part, kind: Option<Kind>, first: bool, enter: Enter) -> Result<Argument, Fault> {
     let reduces = first && !op.info().class.is_elementwise();
     Ok(match part.value {
+        Value::None => Argument::None,
+        _ if kind == Some(Kind::DType) => Argument::DType(part.dtype()?),
         Value::Number(number) if kind == Some(Kind::Operand) && enter == Enter::Widest => {
             let wide = widest(number, op.info().rule);
             Argument::Expr(
@@ -164,7 +146,6 @@ fn argument(op: Op, part: Part, kind: Option<Kind>, first: bool, enter: Enter) -
         Value::Sequence(_) if kind == Some(Kind::Dims) => Argument::Dims(part.integers()?),
         Value::Sequence(_) => Argument::Expr(part.tensor()?),
         Value::Word(word) => Argument::Word(word),
-        Value::None => Argument::None,
         Value::DType(_) => {
             let message = say!("takes-no-dtype", call = format!("{}()", op.name()));
             return Err(Problem::new(message, part.span).help(say!("convert-the-result")).into());

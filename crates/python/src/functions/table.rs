@@ -10,6 +10,7 @@ use super::order::several;
 use super::product::finished;
 use crate::arguments::{Arguments, Value, lengths};
 use crate::call::Call;
+use crate::dtype;
 use crate::error::raise;
 use crate::threads::compute;
 
@@ -107,6 +108,7 @@ impl Given<'_, '_, '_> {
                 None => Argument::Tensor(a.tensor(name)?),
             },
             Kind::Pairs => a.pairs(name)?,
+            Kind::DType => Argument::DType(dtype::extract(a.required(name)?)?),
         }))
     }
 }

@@ -2,7 +2,9 @@
 //! to the row's signature, and checks them. The shell and Python call operations through it. It does not know
 //! the shell's syntax (`cli`) nor Python objects.
 
-use zerostride_ops::{self as ops, Kind, Misfit, Op, Reduction, Scalar, Signature, for_each_op};
+use zerostride_ops::{
+    self as ops, Category, DType, Kind, Misfit, Op, Reduction, Rule, Scalar, Signature, for_each_op,
+};
 use zerostride_shape::ErrorClass;
 
 use super::{Dims, Expr, Operands, formula, keepdim};
@@ -25,6 +27,8 @@ pub enum Argument {
     Tensors(Vec<Tensor>),
     /// A quoted word, such as a rounding mode.
     Word(String),
+    /// The dtype to compute in.
+    DType(DType),
     /// `None`.
     None,
 }
@@ -206,6 +210,34 @@ impl BoundArguments {
         }
     }
 
+    /// The expression that the call makes, computed in the `dtype` that is given.
+    #[track_caller]
+    fn call(mut self) -> Result<Expr> {
+        let Some(dtype) = self.dtype()? else { return self.row() };
+        let op = self.op;
+        if op == Op::Mean && dtype.category() <= Category::Int {
+            return Err(Error::Argument {
+                class: ErrorClass::NotImplemented,
+                message: format!(
+                    "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: {}",
+                    dtype.scalar_name()
+                ),
+            });
+        }
+        self.values[0] = Some(Argument::Expr(self.first()?.to_dtype(dtype)));
+        let result = self.row()?;
+        // Sums of integers are i64 whatever the integers' dtype.
+        Ok(if op.info().rule == Rule::sum { result.to_dtype(dtype) } else { result })
+    }
+
+    fn dtype(&mut self) -> Result<Option<DType>> {
+        match self.signature.position("dtype").and_then(|position| self.values[position].take()) {
+            Some(Argument::DType(dtype)) => Ok(Some(dtype)),
+            None | Some(Argument::None) => Ok(None),
+            Some(_) => self.refuse("dtype", "a dtype or None"),
+        }
+    }
+
     /// The dimensions, and what `correction` or `unbiased` says to subtract from the number of elements.
     fn spread(&mut self) -> Result<(Dims, f64)> {
         let correction = self.correction()?;
@@ -281,10 +313,10 @@ macro_rules! define_call {
         formula { $($(#[$fdoc:meta])* $fv:ident $fname:ident $fi:tt $fd:ident $fr:ident $fdt:tt $fk:literal ($ffirst:ident $(, $fp:ident: $ft:ident $($ftext:literal)?)*);)* }
     ) => {
         impl BoundArguments {
-            /// The expression that the call makes.
+            /// The expression of the row.
             #[track_caller]
-            fn call(mut self) -> Result<Expr> {
-                let bound = &mut self;
+            fn row(&mut self) -> Result<Expr> {
+                let bound = self;
                 Ok(match bound.op {
                     $(Op::$uv => row!(bound $uv $un $(tried ($($up $ut)*))?),)*
                     $(Op::$bv => row!(bound $bv $bn $(tried ($($bp $bt)*))?),)*
@@ -303,5 +335,63 @@ fn wrong(op: Op, message: std::fmt::Arguments<'_>) -> Error {
     Error::Argument {
         class: ErrorClass::Type,
         message: format!("{}() {message}; it is called as {}", op.name(), op.usage()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor;
+
+    fn called(op: Op, positional: Vec<Argument>, dtype: DType) -> Result<Tensor> {
+        let named = vec![("dtype".to_owned(), Argument::DType(dtype))];
+        call(op, Arguments { positional, named })?.eval()
+    }
+
+    #[test]
+    fn rows_compute_in_the_dtype_that_is_asked_for() {
+        use DType::{F32, F64, I8, U8};
+        let of = |tensor: &Tensor| Argument::Expr(tensor.into());
+        let (ints, halves) = (tensor![100, 50], tensor![0.5_f32, 0.5]);
+        for (op, tensor, dtype, expected) in [
+            (Op::Sum, &ints, I8, -106.0),
+            (Op::Nansum, &ints, U8, 150.0),
+            (Op::Prod, &ints, F32, 5000.0),
+            (Op::Sum, &halves, I8, 0.0),
+            (Op::Mean, &ints, F64, 75.0),
+            (Op::Norm, &halves, F64, 0.5_f64.sqrt()),
+        ] {
+            let found = called(op, vec![of(tensor)], dtype).unwrap();
+            assert_eq!((found.dtype(), found.scalar_at(&[]).unwrap().to_f64()), (dtype, expected), "{op:?}");
+        }
+        let softmax = |positional| call(Op::Softmax, Arguments { positional, named: Vec::new() });
+        let third = softmax(vec![of(&ints), 0.into(), Argument::DType(F64)]).unwrap();
+        assert_eq!(third.dtype().unwrap(), F64);
+        assert_eq!(softmax(vec![of(&halves), 0.into(), Argument::None]).unwrap().dtype().unwrap(), F32);
+    }
+
+    #[test]
+    fn dtypes_are_refused_by_those_that_take_none() {
+        let of = || vec![Argument::Expr((&tensor![1, 2]).into())];
+        for (op, dtype, message) in [
+            (
+                Op::Mean,
+                DType::I16,
+                "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: Short",
+            ),
+            (
+                Op::Amax,
+                DType::F32,
+                "amax() got an unexpected keyword argument 'dtype'; it is called as amax(input, dim=(), keepdim=False)",
+            ),
+        ] {
+            assert_eq!(called(op, of(), dtype).unwrap_err().to_string(), message);
+        }
+        let third = [of(), vec![Argument::None, false.into(), Argument::DType(DType::F32)]].concat();
+        let by_position = call(Op::Sum, Arguments { positional: third, named: Vec::new() });
+        assert_eq!(
+            by_position.unwrap_err().to_string(),
+            "sum() takes 3 positional arguments but 4 were given; it is called as sum(input, dim=None, keepdim=False, *, dtype=None)"
+        );
     }
 }
