@@ -1,4 +1,4 @@
-"""In which order the dimensions of results lie: strides of element-wise operations on operands of any layout.
+"""In which order the dimensions of results lie: strides of operations on operands of any layout.
 
 Owns `orders.json`. An operand is memory of some sizes, its dimensions permuted, and then perhaps every other
 element of one of them. That one has several: the strides of sizes of 1, which lead nowhere, would have a say in
@@ -20,6 +20,15 @@ FORMULAS = {
     "where(a > b, a, c)": 3,
     "(a + b) * c": 3,
     "(a - b).t0() / c.t0()": 3,
+}
+# Operations that move elements or are not PyTorch's own loops.
+ARRANGED = {
+    "a.sort(0)": 1,
+    "a.sort(-1)": 1,
+    "a.topk(1, 0)": 1,
+    "a.tril()": 1,
+    "a.masked_fill(b > 2, 0)": 2,
+    "a.masked_fill(b > 2, 0) + a": 2,
 }
 
 
@@ -61,24 +70,39 @@ def value(formula, operands):
             return (a + b) * c
         case "(a - b).t0() / c.t0()":
             return (a - b).transpose(0, -1) / c.transpose(0, -1)
+        case "a.sort(0)":
+            return a.sort(0).indices
+        case "a.sort(-1)":
+            return a.sort(-1).values
+        case "a.topk(1, 0)":
+            return a.topk(1, 0).values
+        case "a.tril()":
+            return a.tril()
+        case "a.masked_fill(b > 2, 0)":
+            return a.masked_fill(b > 2, 0)
+        case "a.masked_fill(b > 2, 0) + a":
+            return a.masked_fill(b > 2, 0) + a
 
 
-def case(choose):
-    formula = choose.choice(list(FORMULAS))
+def case(choose, formulas):
+    formula = choose.choice(list(formulas))
     shape = [choose.choice([1, 2, 3, 5]) for _ in range(choose.randint(1, 4))]
-    specs = [random_operand(choose, shape) for _ in range(FORMULAS[formula])]
+    specs = [random_operand(choose, shape) for _ in range(formulas[formula])]
     if "t0" in formula:
         # Both sides keep all dimensions.
         specs = [spec for spec in specs if len(spec["memory"]) == len(shape)]
         if len(specs) < 3:
-            return case(choose)
+            return case(choose, formulas)
+    if formula == "a.tril()" and len(specs[0]["memory"]) < 2:
+        return case(choose, formulas)
     result = value(formula, [operand(spec) for spec in specs])
     return {"formula": formula, "operands": specs, "shape": list(result.shape), "strides": list(result.stride())}
 
 
 def main():
     choose = random.Random(1)
-    write_json("orders.json", provenance("orders.py"), {"cases": [case(choose) for _ in range(700)]})
+    cases = [case(choose, FORMULAS) for _ in range(700)] + [case(choose, ARRANGED) for _ in range(200)]
+    write_json("orders.json", provenance("orders.py"), {"cases": cases})
 
 
 if __name__ == "__main__":

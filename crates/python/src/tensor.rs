@@ -7,11 +7,6 @@ use zerostride::{DType, Tensor};
 #[pyclass(name = "Tensor", module = "zerostride", frozen, weakref)]
 pub(crate) struct PyTensor(pub(crate) Tensor);
 
-/// A row-major copy.
-pub(crate) fn row_major(tensor: &Tensor) -> zerostride::Result<Tensor> {
-    if tensor.is_contiguous() { tensor.clone_elements() } else { tensor.contiguous() }
-}
-
 /// The tensor as a Python object.
 #[inline]
 pub(crate) fn object(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {

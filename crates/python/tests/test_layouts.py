@@ -59,6 +59,15 @@ KEEPING = {
     "after softmax": lambda m, x: m.softmax(x, 0) + x, "contiguous": lambda m, x: x.contiguous() + 1,
     "contiguous after": lambda m, x: (x * 2).contiguous(), "contiguous between": lambda m, x: (x * 2).contiguous().exp() + m.ones(()),
     "contiguous, then turned": lambda m, x: (x.contiguous() * 2).mT.exp(), "cloned": lambda m, x: x.clone(memory_format=__import__("torch").contiguous_format) * 2,
+    "masked_fill": lambda m, x: x.masked_fill(x > 3, 0), "after masked_fill": lambda m, x: x.masked_fill(x > 3, 0) + x,
+}  # fmt: skip
+# Functions that a traced one cannot call.
+MOVING = {
+    "sort": lambda m, x: m.sort(x, 0)[0], "descending": lambda m, x: m.sort(x, -1, descending=True)[1], "argsort": lambda m, x: x.argsort(1 - x.ndim),
+    "topk": lambda m, x: x.topk(1, 0)[0], "median": lambda m, x: x.median(0)[0], "tril": lambda m, x: x.tril(), "triu": lambda m, x: x.triu(1),
+    "scatter": lambda m, x: x.scatter(0, m.zeros_like(x, dtype=m.int64)[:1], 5.0), "index_add": lambda m, x: x.index_add(0, m.tensor([0]), x[:1]),
+    "scatter_add": lambda m, x: x.scatter_add(0, m.zeros_like(x, dtype=m.int64)[:1], x), "masked_scatter": lambda m, x: x.masked_scatter(x > 3, m.ones(24)),
+    "index_put": lambda m, x: x.index_put((m.tensor([0]),), m.tensor(5.0)), "index_select": lambda m, x: x.index_select(0, m.tensor([0])),
 }  # fmt: skip
 
 
@@ -71,6 +80,16 @@ def test_results_lie_as_pytorchs(torch, name, fused):
         found = (zs.fuse(run) if fused else run)(lie(zs.arange(24.0).reshape(2, 3, 4)))
         assert found.stride() == wanted.stride() and found.dtype.name == str(wanted.dtype).removeprefix("torch.")
         assert name == "empty_like" or np.allclose(found, wanted)
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_moved_elements_lie_as_pytorchs(torch, name):
+    for lie in VIEWS.values():
+        wanted = MOVING[name](torch, lie(torch.arange(24.0).reshape(2, 3, 4)))
+        found = MOVING[name](zs, lie(zs.arange(24.0).reshape(2, 3, 4)))
+        long = [dim for dim, size in enumerate(wanted.shape) if size > 1]
+        assert [found.stride(dim) for dim in long] == [wanted.stride(dim) for dim in long]
+        assert name in ("argsort", "descending") or np.allclose(found, wanted)
 
 
 @pytest.mark.parametrize(("dtype", "shape"), CASES)

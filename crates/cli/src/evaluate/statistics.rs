@@ -230,14 +230,14 @@ pub(super) fn bucketize(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
     a.create(x.shape(), DType::I64, || boundaries.searchsorted(&x, right))
 }
 
-/// A copy to which elements are written.
+/// A row-major copy to which elements are written.
 fn copy(
     a: &Bound<'_>,
     x: &Tensor,
     write: impl FnOnce(&Tensor) -> zerostride::Result<()>,
 ) -> Result<Tensor, Fault> {
     a.create(x.shape(), x.dtype(), || {
-        let copy = x.clone_elements()?;
+        let copy = x.row_major()?;
         write(&copy).map(|()| copy)
     })
 }

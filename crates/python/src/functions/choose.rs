@@ -37,10 +37,20 @@ rows! {
     both "masked_scatter" "input, mask, source" |a| masked_scatter(a, false)?;
 }
 
-/// Writes to the tensor itself, which is returned, or to a copy.
+/// Writes to the tensor itself, which is returned, or to a row-major copy.
 fn written<'py>(
     a: &Arguments<'_, 'py>,
     in_place: bool,
+    write: impl FnOnce(&Tensor) -> zerostride::Result<()> + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    written_to(a, in_place, Tensor::row_major, write)
+}
+
+/// Writes to the tensor itself, which is returned, or to a copy that `copied` makes.
+fn written_to<'py>(
+    a: &Arguments<'_, 'py>,
+    in_place: bool,
+    copied: fn(&Tensor) -> zerostride::Result<Tensor>,
     write: impl FnOnce(&Tensor) -> zerostride::Result<()> + Send,
 ) -> PyResult<Bound<'py, PyAny>> {
     if in_place {
@@ -51,7 +61,7 @@ fn written<'py>(
     }
     let x = a.tensor("input")?;
     let copy = compute(a.py, [x.numel()], || {
-        let copy = x.clone_elements()?;
+        let copy = copied(&x)?;
         write(&copy).map(|()| copy)
     });
     tensor::object(a.py, copy.map_err(raise)?)
@@ -101,7 +111,8 @@ fn index_add<'py>(a: &Arguments<'_, 'py>, in_place: bool) -> PyResult<Bound<'py,
 fn index_put<'py>(a: &Arguments<'_, 'py>, in_place: bool) -> PyResult<Bound<'py, PyAny>> {
     let items: Vec<Index> = a.tensors("indices")?.into_iter().map(Index::from).collect();
     let (values, accumulate) = (a.tensor("values")?, a.flag("accumulate")?);
-    written(a, in_place, |x| x.index_put_(&items, &values, accumulate))
+    // Of these functions PyTorch's index_put alone keeps the order of the dimensions.
+    written_to(a, in_place, Tensor::clone_elements, |x| x.index_put_(&items, &values, accumulate))
 }
 
 fn masked_scatter<'py>(a: &Arguments<'_, 'py>, in_place: bool) -> PyResult<Bound<'py, PyAny>> {
@@ -111,7 +122,7 @@ fn masked_scatter<'py>(a: &Arguments<'_, 'py>, in_place: bool) -> PyResult<Bound
     }
     // A copy broadcasts with the mask; the target of an in-place method does not.
     let copy = compute(a.py, [x.numel().max(mask.numel())], || {
-        let copy = broadcast_tensors(&[&x, &mask])?[0].clone_elements()?;
+        let copy = broadcast_tensors(&[&x, &mask])?[0].row_major()?;
         copy.masked_scatter_(&mask, &source).map(|()| copy)
     });
     tensor::object(a.py, copy.map_err(raise)?)

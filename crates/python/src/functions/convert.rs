@@ -11,7 +11,7 @@ use crate::arguments::{Arguments, Value};
 use crate::dtype::PyDType;
 use crate::error::{TraceError, raise, type_name};
 use crate::operand::Given;
-use crate::tensor::{self, PyTensor};
+use crate::tensor::PyTensor;
 use crate::threads::compute;
 use crate::{dtype, number};
 
@@ -62,7 +62,7 @@ rows! {
     both "clone" "input, *, memory_format=None" |a| match a.value("input")? {
         Value::Tensor(x) => {
             let is_row_major = a.is_row_major("memory_format")?;
-            let copy = || if is_row_major { tensor::row_major(&x) } else { x.clone_elements() };
+            let copy = || if is_row_major { x.row_major() } else { x.clone_elements() };
             Value::Tensor(compute(a.py, [x.numel()], copy).map_err(raise)?)
         }
         Value::Traced(x) if a.is_row_major("memory_format")? => Value::Traced(x.contiguous()),

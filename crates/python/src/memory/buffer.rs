@@ -16,7 +16,7 @@ use super::import::{Import, check_on_cpu, unknown};
 use crate::dtype;
 use crate::error::raise;
 use crate::sequence;
-use crate::tensor::{self, PyTensor};
+use crate::tensor::PyTensor;
 
 /// The tensor on a buffer. `dtype` is given if buffers have no format for it. `None` if the object has no
 /// buffer.
@@ -210,8 +210,7 @@ impl PyTensor {
         let (py, tensor) = (slf.py(), &slf.get().0);
         // Pickle reads the bytes without a claim, so they are copied: no other thread can write the copy.
         // What is on a GPU is pickled as what is not: another process may have none.
-        let distinct =
-            distinct(tensor).and_then(|distinct| tensor::row_major(&distinct.cpu()?)).map_err(raise)?;
+        let distinct = distinct(tensor).and_then(|distinct| distinct.cpu()?.row_major()).map_err(raise)?;
         let bytes = Bound::new(py, PyTensor(bytes_of(&distinct)?))?;
         let data = if protocol >= 5 {
             py.import("pickle")?.getattr("PickleBuffer")?.call1((bytes,))?

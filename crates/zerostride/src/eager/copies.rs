@@ -88,9 +88,27 @@ impl Tensor {
         full_in(self.layout(), value.into(), dtype)
     }
 
-    /// A row-major copy.
-    pub(crate) fn row_major(&self) -> Result<Tensor> {
+    /// A row-major copy with storage of its own: PyTorch's `clone()` with `torch.contiguous_format`.
+    ///
+    /// # Errors
+    /// As [`Tensor::clone_elements`].
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let x = tensor![[1, 2, 3], [4, 5, 6]].t()?;
+    /// assert_eq!((x.row_major()?.strides(), x.clone_elements()?.strides()), (&[2, 1][..], &[1, 3][..]));
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn row_major(&self) -> Result<Tensor> {
         Expr::current(self).materialise()
+    }
+
+    /// The tensor itself if its dimensions lie in the order of another one's, without gaps; else such a copy.
+    pub(super) fn lying_as(&self, model: &Tensor) -> Result<Tensor> {
+        match result_order(model.shape(), &[model.strides()]) {
+            Some(order) => ordered(&order, |order| self.permute(order)?.contiguous()),
+            None => self.contiguous(),
+        }
     }
 }
 

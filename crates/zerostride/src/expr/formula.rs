@@ -384,7 +384,8 @@ fn rounded(number: f64, dtype: DType) -> f64 {
     load_scalar(bytes, dtype).to_f64()
 }
 
-/// `value` is converted to the dtype of the input: for integers its fraction is cut off.
+/// `value` is converted to the dtype of the input: for integers its fraction is cut off. The result is
+/// row-major, as PyTorch's.
 pub(super) fn masked_fill(input: &Expr, mask: &Expr, value: &Expr) -> Expr {
     let attempt = || {
         // PyTorch checks the shapes first, the mask's before the input's.
@@ -399,7 +400,8 @@ pub(super) fn masked_fill(input: &Expr, mask: &Expr, value: &Expr) -> Expr {
         if let Some(number) = value.number() {
             number.held_by(compute)?;
         }
-        Ok(Expr::map(Op::Where, [mask.clone(), value.to_dtype(compute), input.clone()]))
+        let filled = Expr::map(Op::Where, [mask.clone(), value.to_dtype(compute), input.clone()]);
+        Ok(filled.in_row_major_order())
     };
     attempt().unwrap_or_else(|error| input.failed("masked_fill", error))
 }

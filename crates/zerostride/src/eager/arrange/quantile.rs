@@ -164,6 +164,7 @@ impl Tensor {
         }
         let (found, indices) = self.ordered_along((self.ndim() > 0).then_some(dim), Wanted::One(rank))?;
         let kept = |tensor: Tensor| {
+            let tensor = tensor.contiguous()?;
             if keeps || self.ndim() == 0 { Ok(tensor) } else { tensor.squeeze_dims(&[dim as isize]) }
         };
         Ok((kept(found)?, kept(indices)?))

@@ -167,7 +167,7 @@ impl Tensor {
         let numbers = |count: usize| Tensor::arange(0, count as i64, 1)?.to(self.device());
         let (row, column) = (Expr::from(numbers(rows)?).unsqueeze(-1), Expr::from(numbers(columns)?));
         // `false` is zero in every dtype, and does not promote.
-        Expr::current(self).where_(keeps(row, column), Scalar::Bool(false)).materialise()
+        Expr::current(self).where_(keeps(row, column), Scalar::Bool(false)).contiguous().materialise()
     }
 }
 

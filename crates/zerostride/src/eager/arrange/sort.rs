@@ -257,19 +257,20 @@ impl Tensor {
         Ok((rows, indices))
     }
 
-    /// The wanted elements along a dimension, sorted, and their indices.
+    /// The wanted elements along a dimension, sorted, and their indices, as views of rows.
     pub(super) fn ordered_along(&self, dim: Option<usize>, wanted: Wanted) -> Result<(Tensor, Tensor)> {
         let Some(dim) = dim.map(|dim| dim as isize) else {
             let indices = Tensor::full(&[], 0, DType::I64)?;
             return Ok((self.row_major()?, indices));
         };
         let (rows, indices) = self.movedim(&[dim], &[-1])?.ordered(wanted)?;
-        let back = |tensor: Tensor| tensor.movedim(&[-1], &[dim])?.contiguous();
+        let back = |tensor: Tensor| tensor.movedim(&[-1], &[dim]);
         Ok((back(rows.gather(-1, &indices)?)?, back(indices)?))
     }
 
     /// The elements along a dimension in ascending or descending order, and their indices: `torch.sort`.
-    /// Equal elements keep their order; NaN counts as the largest.
+    /// Equal elements keep their order; NaN counts as the largest. The dimensions of both results lie in the
+    /// order of the tensor's.
     ///
     /// # Errors
     /// The dimension does not exist, the dtype is complex, or there is no memory.
@@ -285,7 +286,8 @@ impl Tensor {
         Results::sort(self, dim, descending)?;
         let dim = named_dim(dim, self.ndim())?;
         let count = dim.map_or(1, |dim| self.shape()[dim]);
-        self.ordered_along(dim, Wanted::First { count, descending })
+        let (sorted, indices) = self.ordered_along(dim, Wanted::First { count, descending })?;
+        Ok((sorted.lying_as(self)?, indices.lying_as(self)?))
     }
 
     /// The indices that sort the elements along a dimension: the second part of [`Tensor::sort`].
@@ -318,7 +320,8 @@ impl Tensor {
     pub fn topk(&self, k: usize, dim: isize, largest: bool) -> Result<(Tensor, Tensor)> {
         Results::topk(self, k, dim, largest)?;
         let wanted = Wanted::First { count: k, descending: largest };
-        self.ordered_along(named_dim(dim, self.ndim())?, wanted)
+        let (found, indices) = self.ordered_along(named_dim(dim, self.ndim())?, wanted)?;
+        Ok((found.contiguous()?, indices.contiguous()?))
     }
 }
 
