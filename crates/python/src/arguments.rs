@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError, PyVal
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
-use zerostride::{Argument, DType, Device, Expr, Scalar, ShapeError, Tensor};
+use zerostride::{Argument, DType, Device, Expr, Scalar, ShapeError, Tensor, broadcast_shapes};
 use zerostride_ops::{self as ops, Misfit, Signature};
 
 use crate::call::Call;
@@ -326,12 +326,17 @@ impl<'a, 'py> Arguments<'a, 'py> {
         let shape = |object: &Object<'_, '_>| {
             let sizes = self.one_or_several(object, Limit::Rank)?;
             let wrong = || self.misused(&format!("expected shapes, not {}", type_name(object)));
-            let sizes = sizes.ok_or_else(wrong)?;
-            lengths(&sizes).map_err(|_| {
-                PyValueError::new_err("Attempting to broadcast a dimension with negative length!")
-            })
+            sizes.ok_or_else(wrong)
         };
-        self.rest.iter().map(shape).collect()
+        let mut shapes = Vec::new();
+        for sizes in self.rest.iter().map(shape) {
+            let sizes = sizes?;
+            match lengths(&sizes) {
+                Ok(shape) => shapes.push(shape),
+                Err(_) => return Err(negative_size(self.py, shapes, &sizes)?),
+            }
+        }
+        Ok(shapes)
     }
 
     /// `*size`, which must be given: integers one by one, or as one list or tuple.
@@ -355,9 +360,9 @@ impl<'a, 'py> Arguments<'a, 'py> {
         self.rest.iter().enumerate().map(integer).collect()
     }
 
-    /// `*size`, none of them negative.
+    /// `*size`, which must be given, none of them negative.
     pub(crate) fn counts(&self) -> PyResult<Vec<usize>> {
-        lengths(&self.sizes()?)
+        lengths(&self.sizes_of("size")?)
     }
 
     /// A number of dimensions, or two lists of them.
@@ -377,6 +382,26 @@ impl<'a, 'py> Arguments<'a, 'py> {
     pub(crate) fn dtype(&self, name: &str) -> PyResult<Option<DType>> {
         self.optional(name).map(dtype::extract).transpose()
     }
+}
+
+/// PyTorch's error for a shape with a negative size after other shapes. Its sizes are compared with those of
+/// the others from the right; beside a size other than 1 a negative one is a mismatch.
+fn negative_size(py: Python<'_>, mut others: Vec<Vec<usize>>, sizes: &[isize]) -> PyResult<PyErr> {
+    let at = sizes.iter().rposition(|size| *size < 0).unwrap_or(0);
+    let from_right = sizes.len() - at;
+    others.push(lengths(&sizes[at + 1..])?);
+    let others: Vec<&[usize]> = others.iter().map(Vec::as_slice).collect();
+    let common = broadcast_shapes(&others).map_err(|error| raise(error.into()))?;
+    Ok(match common.len().checked_sub(from_right).map(|place| common[place]) {
+        None | Some(1) => PyValueError::new_err("Attempting to broadcast a dimension with negative length!"),
+        Some(_) => PyRuntimeError::new_err(format!(
+            "Attempting to broadcast a dimension of length {} at -{from_right}! Mismatching argument at index {} had {}; but expected shape should be broadcastable to {:?}",
+            sizes[at],
+            others.len() - 1,
+            PyTuple::new(py, sizes)?.repr()?,
+            &common[..]
+        )),
+    })
 }
 
 /// Sizes, none of which is negative.

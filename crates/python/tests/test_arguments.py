@@ -1,5 +1,6 @@
 """Arguments that lie about their length, have none, or have far too many items: answered at once, in little memory."""
 
+import re
 import subprocess
 import sys
 
@@ -134,6 +135,22 @@ def test_what_is_iterated_counts_and_not_what_is_claimed():
     growing = []
     growing.append(Appends(growing))
     assert X.squeeze(growing).shape == (2, 3)
+
+
+def test_sizes_are_refused_as_by_torch():
+    for make in (zs.zeros, zs.ones, zs.empty, zs.rand, zs.randn):
+        with pytest.raises(TypeError, match="`size` is missing"):
+            make()
+        assert make(()).shape == make(size=()).shape == ()
+    mismatch = "Attempting to broadcast a dimension of length -1 at -1! Mismatching argument at index 1 had (-1,); but expected shape should be broadcastable to [2]"
+    with pytest.raises(RuntimeError, match=re.escape(mismatch)):
+        zs.broadcast_shapes((2,), (-1,))
+    for shapes in [((2,), (3,), (-1,)), ((2, 1), (-1, 5)), ((4, 2), (-1, 3)), ((0,), -1)]:
+        with pytest.raises(RuntimeError):
+            zs.broadcast_shapes(*shapes)
+    for shapes in [((-1,), (2,)), ((2, 1), (-1, -1)), ((1,), (-1,)), ((3,), (-2, 3))]:
+        with pytest.raises(ValueError, match="negative length"):
+            zs.broadcast_shapes(*shapes)
 
 
 def test_what_an_argument_raises_is_raised():
