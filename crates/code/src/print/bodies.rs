@@ -72,7 +72,7 @@ impl Bodies {
             let is_inside = level == Level::Vector;
             let has_accumulators = is_inside && (is_across || extent == Extent::Turns);
             let accumulators = order.accumulators.filter(|_| has_accumulators);
-            let items = items(&steps.steps, &order.levels, level, copies);
+            let items = items(&steps.steps, &order.levels, level, (copies, order.together));
             let pinned: Vec<(Id, u8)> =
                 order.pinned.iter().map(|&(step, register)| (step * copies, register)).collect();
             let values = Values {

@@ -1,6 +1,8 @@
 //! Owns the order of steps: how often each is done, what stays in registers through the loop over vectors,
 //! how many of these run side by side. It does not know instructions.
 
+use std::ops::Range;
+
 use super::steps::{Act, Id, NONE, Step};
 use crate::row::{Read, Row};
 
@@ -35,12 +37,18 @@ const VECTORS_ACROSS: u32 = 8;
 /// Vectors side by side that may ask for a rare way together with as many accumulators.
 const MOST_ASKING: u32 = 4;
 
+/// Vectors whose steps alternate where there are no registers for the values of all that run side by side.
+/// Processors find those of the others by themselves.
+const ALTERNATING: u32 = 2;
+
 /// What is known of the steps of a row before their values have registers.
 #[derive(Debug)]
 pub(super) struct Order {
     pub levels: Vec<Level>,
     /// Vectors that run side by side.
     pub copies: u32,
+    /// How many of them take turns step by step, before the next ones.
+    pub together: u32,
     /// Steps before the loop over vectors whose values stay in registers through it.
     pub pinned: Vec<(Id, u8)>,
     /// Registers of each kind that neither these nor accumulators have.
@@ -62,24 +70,30 @@ impl Order {
             Read::Along(count) => count / lanes,
             _ => VECTORS_ACROSS,
         });
-        let copies = match vectors {
+        let (copies, together) = match vectors {
             Some(vectors) => {
                 let free = [u32::from(registers[0]) - 2, registers[1].into()];
-                let needs = |copies| [(of_vector[0] + 1) * copies, of_vector[1] * copies];
                 // The masks of all that run side by side are in registers where a rare way begins.
                 let has_rare = steps.iter().any(|step| matches!(step.act, Act::Rare { .. }));
                 let most = most.min(if has_rare { MOST_ASKING } else { u32::MAX });
-                let fits = |copies: &u32| {
-                    needs(*copies).iter().zip(free).all(|(&own, free)| own <= free) && *copies <= most
+                let fits = |&(copies, together): &(u32, u32)| {
+                    let needs = [copies + of_vector[0] * together, of_vector[1] * together];
+                    needs.iter().zip(free).all(|(&own, free)| own <= free) && copies <= most
                 };
-                (0..=vectors.ilog2()).rev().map(|log| 1 << log).find(fits).unwrap_or(1)
+                let groups = |copies: u32| [copies, if has_rare { copies } else { ALTERNATING.min(copies) }];
+                let ways = (0..=vectors.ilog2()).rev().map(|log| 1 << log);
+                let ways = ways.flat_map(|copies| groups(copies).map(|together| (copies, together)));
+                ways.into_iter().find(fits).unwrap_or((1, 1))
             }
-            None => side_by_side(steps, &levels).min(most),
+            None => {
+                let copies = side_by_side(steps, &levels).min(most);
+                (copies, copies)
+            }
         };
         let mut left = registers;
         left[0] -= if vectors.is_some() { copies as u8 } else { 0 };
         let of_row = live(Level::Row);
-        let needed = std::array::from_fn(|kind| of_row[kind].max(of_vector[kind] * copies));
+        let needed = std::array::from_fn(|kind| of_row[kind].max(of_vector[kind] * together));
         let pinned = pinned(steps, &levels, needed, left);
         let first = |kind: bool| {
             let own = pinned.iter().filter(|(step, _)| steps[*step as usize].is_mask == kind);
@@ -87,7 +101,7 @@ impl Order {
         };
         let free = [first(false), first(true)];
         let slots = slots(steps, &levels);
-        Order { levels, copies, pinned, free, accumulators: vectors.map(|_| left[0]), slots }
+        Order { levels, copies, together, pinned, free, accumulators: vectors.map(|_| left[0]), slots }
     }
 }
 
@@ -122,42 +136,52 @@ fn levels<M>(steps: &[Step<M>], row: &Row) -> Vec<Level> {
     levels
 }
 
-/// The steps of a level in order. Vectors of inputs are read where they are wanted, but for
+/// The steps of a level in order, those of so many vectors side by side, of which some take turns together
+/// before the next ones; of rare ways all. Vectors of inputs are read where they are wanted, but for
 /// those that are results: a result may be written over an input, and all is read before.
-pub(super) fn items<M>(steps: &[Step<M>], levels: &[Level], level: Level, copies: u32) -> Vec<Item> {
+pub(super) fn items<M>(
+    steps: &[Step<M>],
+    levels: &[Level],
+    level: Level,
+    (copies, together): (u32, u32),
+) -> Vec<Item> {
     let mut items = Vec::with_capacity(steps.len() * copies as usize);
     let is_inside = level == Level::Vector;
     let copies = if is_inside { copies } else { 1 };
-    let all = |step: u32| (0..copies).map(move |copy| Item::Step { step, copy });
+    let of = |step: u32, copies: Range<u32>| copies.map(move |copy| Item::Step { step, copy });
     for step in steps.iter().filter(|step| is_inside && matches!(step.act, Act::Store { .. })) {
         let is_read = |item: &Item| matches!(*item, Item::Step { step: other, .. } if other == step.args[0]);
         if matches!(steps[step.args[0] as usize].act, Act::Load { .. }) && !items.iter().any(is_read) {
-            items.extend(all(step.args[0]));
+            items.extend(of(step.args[0], 0..copies));
         }
     }
-    let mut ends: Vec<usize> = Vec::new();
-    for (place, step) in steps.iter().enumerate() {
-        while ends.last() == Some(&place) {
-            ends.pop();
-            items.push(Item::End);
+    for first in (0..copies).step_by(together as usize) {
+        let group = first..copies.min(first + together);
+        let mut ends: Vec<usize> = Vec::new();
+        for (place, step) in steps.iter().enumerate() {
+            while ends.last() == Some(&place) {
+                ends.pop();
+                items.push(Item::End);
+            }
+            if levels[place] != level || matches!(step.act, Act::Constant { .. } | Act::Load { .. }) {
+                continue;
+            }
+            if let Act::Rare { count, .. } = step.act {
+                debug_assert_eq!(group, 0..copies, "all ask together");
+                items.push(Item::Begin { step: place as u32 });
+                ends.push(place + 1 + count as usize);
+            } else {
+                items.extend(of(place as u32, group.clone()));
+            }
         }
-        if levels[place] != level || matches!(step.act, Act::Constant { .. } | Act::Load { .. }) {
-            continue;
-        }
-        if let Act::Rare { count, .. } = step.act {
-            items.push(Item::Begin { step: place as u32 });
-            ends.push(place + 1 + count as usize);
-        } else {
-            items.extend(all(place as u32));
-        }
+        items.extend(ends.iter().map(|_| Item::End));
     }
-    items.extend(ends.iter().map(|_| Item::End));
     items
 }
 
 /// The most values of each kind that live at once outside of rare ways, without what is computed before.
 fn live<M>(steps: &[Step<M>], levels: &[Level], level: Level) -> [u32; 2] {
-    let items = items(steps, levels, level, 1);
+    let items = items(steps, levels, level, (1, 1));
     let mut last = vec![0; steps.len()];
     for (place, item) in items.iter().enumerate() {
         if let Item::Step { step, .. } | Item::Begin { step } = *item {

@@ -93,16 +93,16 @@ impl ReduceWalk {
     }
 
     /// Results of a block, where so many elements are worth a thread.
-    pub(crate) fn columns(&self, form: FoldForm, direct: bool, grain: usize) -> usize {
+    pub(crate) fn columns(&self, form: FoldForm, in_place: bool, grain: usize) -> usize {
         let Grid { inner, results, widest, count, .. } = self.grid;
         match form {
             // All threads have columns, of a few cache lines at least. Moments take more room than elements.
-            FoldForm::Across if direct => {
+            FoldForm::Across if in_place => {
                 let threads = (results.saturating_mul(count) / grain).clamp(1, num_threads());
                 let share = inner.div_ceil(threads).next_multiple_of(SHARE_RESULTS);
                 share.min(widest).min(inner)
             }
-            FoldForm::Along if direct => {
+            FoldForm::Along if in_place => {
                 let area = grain.min(GRAIN_ELEMENTS);
                 (area / count.min(area)).clamp(1, inner)
             }

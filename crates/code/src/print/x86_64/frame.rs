@@ -552,6 +552,9 @@ impl Writer<'_> {
         let first = self.own_pointer(operand).map_or(self.argument(operand), register);
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(SCRATCH), first]);
         let is_stepped = self.row.reads.get(operand).is_some_and(Read::is_stepped);
+        if is_in && bytes >= 4 && !is_stepped && !self.is_narrow() {
+            return self.load_left(bytes, self.buffers[operand]);
+        }
         if is_stepped {
             let before = self.row.reads[..operand].iter().filter(|read| read.is_stepped()).count();
             let argument = self.argument(2 * self.operands() + before);
@@ -617,6 +620,30 @@ impl Writer<'_> {
         self.assembler.put_number(Encoding::Add_rm64_imm32, index, 2);
         self.assembler.put(Encoding::Cmp_r64_rm64, &[register(index), register(end)]);
         self.assembler.jump(Encoding::Jb_rel32_64, top);
+    }
+
+    /// Copies the contiguous elements that are left of the operand at [`SCRATCH`] to a buffer, those of a
+    /// vector at once: what is written one by one would be read as a vector with a delay. Before a body, the
+    /// first registers have no values.
+    fn load_left(&mut self, bytes: u32, buffer: u32) {
+        let ([end, left, _], vector_bytes) = (COPYING, self.set.vector_bytes());
+        let [chosen, own] = [0, 1].map(|number| self.vector(number));
+        let first = Operand::Memory { base: SCRATCH, index: INDEX, scale: bytes, offset: 0 };
+        self.assembler.put(Encoding::Lea_r64_m, &[register(SCRATCH), first]);
+        // So many bytes before the end of all ones a mask begins with as many.
+        let masks = self.places(&[[u32::MAX; 16], [0; 16]].concat(), 4);
+        self.assembler.put(Encoding::Lea_r64_m, &[register(end), masks]);
+        self.assembler.put(Encoding::Mov_r64_rm64, &[register(left), register(LIMIT)]);
+        let shift = Operand::Immediate(bytes.trailing_zeros() as u8);
+        self.assembler.put(Encoding::Shl_rm64_imm8, &[register(left), shift]);
+        self.assembler.put(Encoding::Sub_r64_rm64, &[register(end), register(left)]);
+        for offset in (0..self.steps.lanes * bytes).step_by(vector_bytes as usize) {
+            let [mask, memory] = [at(end, 64 + offset), at(SCRATCH, offset)];
+            self.assembler.put(Encoding::VEX_Vmovups_ymm_ymmm256, &[chosen, mask]);
+            self.assembler.put(Encoding::VEX_Vmaskmovps_ymm_ymm_m256, &[own, chosen, memory]);
+            let buffer = at(Register::RSP, buffer + offset);
+            self.assembler.put(Encoding::VEX_Vmovups_ymmm256_ymm, &[buffer, own]);
+        }
     }
 
     /// Copies words of 8 bytes while as many contiguous elements are left.

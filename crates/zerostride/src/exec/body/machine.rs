@@ -13,9 +13,6 @@ use crate::Result;
 use crate::exec::elements::{ElementSlice, Feed, RowAddress, RowSink, Scratch, StridedRange};
 use crate::plan::TILE_ELEMENTS;
 
-/// Bytes of the parts that code reads and writes for elements with more.
-const PART_BYTES: usize = 8;
-
 /// Elements of a row that are looked at for faults at a time.
 const FAULT_ELEMENTS: usize = TILE_ELEMENTS;
 
@@ -27,6 +24,38 @@ pub(crate) struct Machine<'a> {
     room: usize,
     /// What each tile repeats, if it does.
     repeated: SmallVec<[Option<Repeated>; 4]>,
+}
+
+/// What a code takes.
+type Arguments = SmallVec<[*mut u8; 24]>;
+
+/// Calls of a code, whose operands are always so many bytes further in the next one.
+struct Calls<'a> {
+    code: Printed<'a>,
+    arguments: Arguments,
+    /// The addresses of operands in the first call, and bytes from call to call.
+    operands: SmallVec<[RowAddress; 12]>,
+}
+
+impl Calls<'_> {
+    /// Makes the call with a number, on some rows of `len` elements.
+    ///
+    /// # Safety
+    /// The code may be called with these operands.
+    unsafe fn run(&mut self, number: usize, rows: usize, len: usize) {
+        let Calls { code, arguments, operands } = self;
+        for (argument, operand) in arguments.iter_mut().zip(operands) {
+            *argument = operand.from(number as isize).first;
+        }
+        // SAFETY: as the caller says.
+        unsafe { code.code.call(arguments.as_mut_ptr(), len * code.parts, rows) };
+    }
+
+    /// Lets elements enter the accumulators at an address, which are the last two operands.
+    fn enter(&mut self, held: *mut u8) {
+        let inputs = self.operands.len() - 2;
+        self.operands[inputs..].iter_mut().for_each(|operand| operand.first = held);
+    }
 }
 
 /// The bytes of an element, and how often a tile has it.
@@ -163,25 +192,37 @@ impl Compiled {
     /// As [`Compiled::check_feeds`] has found, and the last operands are what the code asks for.
     unsafe fn run_code(
         &self,
-        Printed { code, parts: elements }: Printed<'_>,
+        code: Printed<'_>,
         rows: usize,
         len: usize,
         loads: impl Iterator<Item = RowAddress>,
         ends: &[(RowAddress, usize)],
     ) {
+        let mut arguments = self.arguments(code, loads, ends);
+        // SAFETY: the code is that of this program, whose loads and result have `len` elements in each row,
+        // or one that is read for all, and numbers have one. The result's elements are apart from all others
+        // or those of a contiguous load of the same size.
+        unsafe { code.code.call(arguments.as_mut_ptr(), len * code.parts, rows) };
+    }
+
+    /// What a code of the program takes: addresses, their distances from row to row, and those between
+    /// elements.
+    fn arguments(
+        &self,
+        code: Printed<'_>,
+        loads: impl Iterator<Item = RowAddress>,
+        ends: &[(RowAddress, usize)],
+    ) -> Arguments {
         let loads = loads.zip(&self.loads).map(|(place, &(_, item))| (place, item));
         let number = |(bytes, item): &([u8; 16], usize)| {
             (RowAddress { first: bytes.as_ptr().cast_mut(), step: 0 }, *item)
         };
         let bytes = |distance: isize| std::ptr::without_provenance_mut(distance as usize);
-        // Each part of an element is an operand, unless it is one of the code's elements.
-        let parts = |item: usize| (0..item / elements).step_by(PART_BYTES);
-        let (mut arguments, mut steps): (SmallVec<[*mut u8; 24]>, SmallVec<[*mut u8; 12]>) =
-            Default::default();
+        let (mut arguments, mut steps): (Arguments, SmallVec<[*mut u8; 12]>) = Default::default();
         for (RowAddress { first, step }, item) in
             loads.chain(self.numbers.iter().map(number)).chain(ends.iter().copied())
         {
-            for part in parts(item) {
+            for part in code.parts_of(item) {
                 arguments.push(first.wrapping_add(part));
                 steps.push(bytes(step));
             }
@@ -189,18 +230,35 @@ impl Compiled {
         arguments.extend(steps);
         for &(kind, item) in &self.loads {
             if matches!(kind, LoadKind::Stepped(_)) {
-                parts(item).for_each(|_| arguments.push(bytes(kind.step() * item as isize)));
+                code.parts_of(item).for_each(|_| arguments.push(bytes(kind.step() * item as isize)));
             }
         }
-        // SAFETY: the code is that of this program, whose loads and result have `len` elements in each row,
-        // or one that is read for all, and numbers have one. The result's elements are apart from all others
-        // or those of a contiguous load of the same size.
-        unsafe { code.call(arguments.as_mut_ptr(), len * elements, rows) };
+        arguments
     }
 
     /// The code that hands elements of some rows of `len` to accumulators, if it is printed by now.
     fn accumulating_code(&self, rows: usize, len: usize) -> Option<Printed<'_>> {
         self.accumulating.as_ref()?.printed(rows, len, Write::Cached)
+    }
+
+    /// Calls of a code of the program. Beside each operand stands how many bytes it is further in each call;
+    /// numbers are where they are.
+    fn calls<'c>(
+        &self,
+        code: Printed<'c>,
+        loads: impl Iterator<Item = (RowAddress, isize)> + Clone,
+        ends: [((RowAddress, usize), isize); 2],
+    ) -> Calls<'c> {
+        let arguments =
+            self.arguments(code, loads.clone().map(|(place, _)| place), &ends.map(|(end, _)| end));
+        let loads = loads.zip(&self.loads).map(|((_, further), &(_, item))| (item, further));
+        let numbers = self.numbers.iter().map(|&(_, item)| (item, 0));
+        let ends = ends.into_iter().map(|((_, item), further)| (item, further));
+        let operands = loads.chain(numbers).chain(ends);
+        let further = operands.flat_map(|(item, further)| code.parts_of(item).map(move |_| further));
+        let operands =
+            arguments.iter().zip(further).map(|(&first, step)| RowAddress { first, step }).collect();
+        Calls { code, arguments, operands }
     }
 
     /// Hands the elements of some rows to accumulators: those of a row in turn to the ones in so many bytes,
@@ -221,26 +279,37 @@ impl Compiled {
         let is_own = |end| matches!(end, End::Along(_, count) if count as usize == bytes / self.item);
         let is_own = self.accumulating.as_ref().is_some_and(|code| is_own(code.end()));
         assert!(held.len() == rows * leaves * bytes && is_own);
-        // Whole leaves of a line are rows, too.
+        let held = held.as_mut_ptr();
+        let calls_from = |leaf: usize, is_along: bool| {
+            // The leaves of a row go through the rows of one call, and rows through calls, or the other way
+            // round.
+            let steps =
+                |of_leaf: isize, of_row: isize| if is_along { (of_leaf, of_row) } else { (of_row, of_leaf) };
+            let loads = feeds.iter().zip(&self.loads).map(|(feed, (kind, item))| {
+                let of_leaf = kind.step() * (LEAF_ELEMENTS * item) as isize;
+                let (step, further) = steps(of_leaf, feed.rows.step);
+                let first = feed.place().along(leaf as isize * of_leaf).first;
+                (RowAddress { first, step }, further)
+            });
+            let (step, further) = steps(bytes as isize, (leaves * bytes) as isize);
+            let end = (RowAddress { first: held.wrapping_add(leaf * bytes), step }, self.item);
+            self.calls(code, loads, [(end, further); 2])
+        };
+        // SAFETY, of all calls: each row has these leaves in all feeds, and each leaf has accumulators of its
+        // own, as many as the code takes.
+        if leaves <= 1 {
+            // SAFETY: see above.
+            return unsafe { calls_from(0, false).run(0, rows, len) };
+        }
         let (whole, rest) = (len / LEAF_ELEMENTS, len % LEAF_ELEMENTS);
-        for line in 0..rows {
-            let mut run = |leaf: usize, rows: usize, len: usize| {
-                let first = held[(line * leaves + leaf) * bytes..].as_mut_ptr();
-                let held = RowAddress { first, step: bytes as isize };
-                let loads = feeds.iter().zip(&self.loads).map(|(feed, (kind, item))| {
-                    let step = kind.step() * (LEAF_ELEMENTS * item) as isize;
-                    let first = feed.place().from(line as isize).first;
-                    RowAddress { first: first.wrapping_offset(leaf as isize * step), step }
-                });
-                // SAFETY: the line has these leaves in all feeds, and each has accumulators of its own, as
-                // many as the code takes.
-                unsafe { self.run_code(code, rows, len, loads, &[(held, self.item); 2]) };
-            };
-            if whole > 0 {
-                run(0, whole, LEAF_ELEMENTS);
-            }
-            if rest > 0 {
-                run(whole, 1, rest);
+        let mut wholes = calls_from(0, true);
+        let mut rests = (rest > 0).then(|| calls_from(whole, true));
+        for row in 0..rows {
+            // SAFETY: see above.
+            unsafe { wholes.run(row, whole, LEAF_ELEMENTS) };
+            if let Some(rests) = &mut rests {
+                // SAFETY: see above.
+                unsafe { rests.run(row, 1, rest) };
             }
         }
     }
@@ -263,16 +332,18 @@ impl Compiled {
         self.check_feeds(rows, len, feeds);
         let is_own = self.accumulating.as_ref().is_some_and(|code| matches!(code.end(), End::Across(_)));
         assert!(is_own && len.checked_mul(self.item) == Some(held.len()));
+        let loads = feeds.iter().map(|feed| {
+            let RowAddress { first, step: to_next } = feed.place();
+            (RowAddress { first, step: to_next.wrapping_mul(step as isize) }, to_next)
+        });
+        let end = (RowAddress { first: held.as_mut_ptr(), step: 0 }, self.item);
+        let mut calls = self.calls(code, loads, [(end, 0); 2]);
         for (first, count) in lanes {
             assert!(count == 0 || first + (count - 1) * step < rows);
             repeat(empty, held);
-            let loads = feeds.iter().map(|feed| {
-                let RowAddress { first, step: to_next } = feed.place().from(first as isize);
-                RowAddress { first, step: to_next.wrapping_mul(step as isize) }
-            });
-            let place = RowAddress { first: held.as_mut_ptr(), step: 0 };
+            calls.enter(held.as_mut_ptr());
             // SAFETY: the feeds have these rows, and there is an accumulator for each of their elements.
-            unsafe { self.run_code(code, count, len, loads, &[(place, self.item); 2]) };
+            unsafe { calls.run(first, count, len) };
             take(held, first);
         }
     }
@@ -444,9 +515,8 @@ impl<'a> Tiles<'a> {
     pub(crate) fn new(compiled: &'a Compiled, len: usize, is_load: bool) -> Tiles<'a> {
         let loads = compiled.loads.iter().map(|_| Scratch::new(0)).collect();
         let machine = (!is_load).then(|| Machine::new(compiled, len));
-        let result = Scratch::new(if is_load { 0 } else { len * compiled.item });
         let loaded = compiled.loads.iter().map(|_| None).collect();
-        Tiles { compiled, machine, loads, loaded, result }
+        Tiles { compiled, machine, loads, loaded, result: Scratch::new(0) }
     }
 
     /// Whether there is code by which the elements of leaves enter accumulators.
@@ -486,7 +556,7 @@ impl<'a> Tiles<'a> {
             let Some(feed) = feed else { return false };
             feeds.push(feed);
         }
-        let held = &mut self.result.bytes_mut()[..len * empty.len()];
+        let held = room(&mut self.result, len * empty.len());
         program.accumulate_lanes(code, ((rows, len), &feeds), lanes, (empty, held), take);
         true
     }
@@ -533,9 +603,8 @@ impl<'a> Tiles<'a> {
             }
             feeds.push(slice.rows(lines, line, step));
         }
-        let tile = self.result.bytes_mut();
         if let Some((empty, code)) = accumulating {
-            let tile = &mut tile[..lines * len.div_ceil(LEAF_ELEMENTS) * empty.len()];
+            let tile = room(&mut self.result, lines * len.div_ceil(LEAF_ELEMENTS) * empty.len());
             repeat(empty, tile);
             compiled.accumulate(code, (lines, len), &feeds, (tile, empty.len()));
             return Ok(Taken::Accumulators(tile));
@@ -549,7 +618,7 @@ impl<'a> Tiles<'a> {
             Some(joined) => (1, lines * len, joined),
             None => (lines, len, feeds),
         };
-        let result = &mut tile[..count * len * compiled.item];
+        let result = room(&mut self.result, count * len * compiled.item);
         let mut sink = RowSink::lines(result, count, len * compiled.item);
         let machine = self.machine.as_mut().expect("what is no load is computed");
         machine.run(count, len, &feeds, &mut sink, Write::Cached)?;

@@ -22,6 +22,9 @@ use crate::plan::{Instruction, Program, Register};
 /// thousands of them.
 const WORTH_ELEMENTS: usize = 1 << 16;
 
+/// Bytes of the parts that code reads and writes for elements with more.
+const PART_BYTES: usize = 8;
+
 /// Codes that are kept for programs to come.
 const MOST_CODES: usize = 1024;
 
@@ -75,6 +78,14 @@ pub(super) struct Printed<'a> {
     pub code: &'a Native,
     /// Elements that it has for one of the program: two where each part is computed by itself.
     pub parts: usize,
+}
+
+impl Printed<'_> {
+    /// Where in an element of so many bytes the operands begin that it is: one for each part, unless that is
+    /// an element of the code's.
+    pub(super) fn parts_of(&self, item: usize) -> impl Iterator<Item = usize> + use<> {
+        (0..item / self.parts).step_by(PART_BYTES)
+    }
 }
 
 impl ProgramCode {

@@ -32,7 +32,7 @@ const GROUP_ELEMENTS: usize = 64 * LEAF_ELEMENTS;
 
 /// Elements of a result that enter accumulators at once: these take a sixteenth of the memory of as many
 /// elements.
-const ACCUMULATED_ELEMENTS: usize = 16 * LEAF_ELEMENTS;
+const ACCUMULATED_ELEMENTS: usize = 32 * LEAF_ELEMENTS;
 
 /// Elements that are reduced, some milliseconds long, before the caller is asked whether to go on.
 const UNASKED_ELEMENTS: usize = 1 << 23;
@@ -88,8 +88,11 @@ struct WindowReduction<'a, 'p> {
     slices: &'a [Option<ElementSlice<'a>>],
     /// Bytes of what a fold yields.
     item: usize,
-    /// The elements that are read in place.
+    /// The elements that folds read in place.
     direct: Option<ElementSlice<'a>>,
+    /// Whether folds, or code that accumulates for them, read all elements in place. Blocks are larger then
+    /// than tiles, and of neighbours.
+    is_in_place: bool,
 }
 
 /// Reduces the values of a program over a window of the kept dimensions and over the reduced ones to one
@@ -114,7 +117,8 @@ pub(in crate::exec) fn run<'a>(
     if part.numel() == 0 {
         return Ok(());
     }
-    let ReduceLoop { walk, pairs, compiled, shortest, across, empty } = prepared.loops.get(&part, || {
+    let elements = part.numel().saturating_mul(reduced.numel());
+    let reduce_loop = prepared.loops.get(&part, || {
         let walk = ReduceWalk::new(&reducer, (&part, reduced), program);
         let compiled = |is_splat: &dyn Fn(usize) -> bool| {
             let kind = |load| if is_splat(load) { LoadKind::Splat } else { LoadKind::Vector };
@@ -138,7 +142,6 @@ pub(in crate::exec) fn run<'a>(
             let lines = if let Some(end) = end { lines.accumulating(program, end) } else { lines };
             (lines.prefetching(cache::prefetch_bytes(prepared.cost.bytes(), 0, true)), shortest)
         };
-        let elements = part.numel().saturating_mul(reduced.numel());
         let may_be_printed = across.is_none() && is_worth_printing(elements);
         let printed = may_be_printed.then(|| of_lines(1)).filter(|(lines, _)| lines.is_printed_for(elements));
         let (compiled, shortest) = printed.unwrap_or_else(|| of_lines(SHORT_LINE_ELEMENTS));
@@ -149,6 +152,7 @@ pub(in crate::exec) fn run<'a>(
         };
         ReduceLoop { compiled, shortest, pairs, walk, across, empty }
     });
+    let ReduceLoop { walk, pairs, compiled, shortest, across, empty } = reduce_loop;
     let mut written = Written::new(block, dtype.item_size(), (&walk.results, &walk.out, walk.first));
     let out = written.output();
     let loads = program.loads.iter().zip(&walk.loads).enumerate();
@@ -167,7 +171,12 @@ pub(in crate::exec) fn run<'a>(
     let form = walk.form(slice.is_some());
     let direct = slice.filter(|_| walk.grid.is_direct(form));
     let grain = window.grain(prepared.cost.grain());
-    let columns = walk.columns(form, direct.is_some(), grain);
+    let wide = walk.columns(form, true, grain);
+    let is_in_place = direct.is_some()
+        || wide >= walk.columns(form, false, grain)
+            && slices.iter().all(Option::is_some)
+            && reduce_loop.takes_in_place((form, wide), &inputs, elements);
+    let columns = if is_in_place { wide } else { walk.columns(form, false, grain) };
     let item = prepared.finish.as_ref().map_or(dtype.item_size(), |finish| finish.loads[0].1);
     let (inputs, slices, Grid { results, count, .. }) = (&inputs[..], &slices[..], walk.grid);
     let (across, empty) = (across.as_ref(), empty.as_deref());
@@ -185,6 +194,7 @@ pub(in crate::exec) fn run<'a>(
         slices,
         item,
         direct,
+        is_in_place,
     };
     // Whole blocks of results, as many as are worth a thread.
     let blocks = grain.div_ceil(columns.saturating_mul(count).max(1));
@@ -199,6 +209,38 @@ pub(in crate::exec) fn run<'a>(
     }
     let effort = prepared.cost.effort(results.saturating_mul(count));
     parts::for_each_of(effort, parts, || reduction.worker(None), |worker, out| reduction.part(worker, out))
+}
+
+/// What is a line of elements that are handed to a fold in a form.
+fn order_of(form: FoldForm) -> LineOrder {
+    match form {
+        FoldForm::Across | FoldForm::Narrow => LineOrder::ByRow,
+        FoldForm::Along => LineOrder::ByColumn,
+    }
+}
+
+impl ReduceLoop {
+    /// Whether there is code, printed before so many elements are reduced, that takes those of a block of so
+    /// many neighbouring results where they are: they lie in lines with one stride.
+    fn takes_in_place(
+        &self,
+        (form, columns): (FoldForm, usize),
+        inputs: &[ReduceInput<'_>],
+        elements: usize,
+    ) -> bool {
+        let (code, rows) = (self.across.as_ref().unwrap_or(&self.compiled), self.walk.grid.count);
+        let is_in_lines = |(input, &(kind, _)): (&ReduceInput<'_>, &(LoadKind, usize))| {
+            let along = |len: usize| if kind == LoadKind::Splat { len.min(1) } else { len };
+            let (columns, rows) = match form {
+                FoldForm::Along => (columns, along(rows)),
+                FoldForm::Across | FoldForm::Narrow => (along(columns), rows),
+            };
+            input.lines(0..columns, StridedRange::all(0..rows), order_of(form)).is_some()
+        };
+        self.empty.is_some()
+            && code.is_printed_for(elements)
+            && inputs.iter().zip(&code.loads).all(is_in_lines)
+    }
 }
 
 impl ReduceLoops {
@@ -230,7 +272,7 @@ impl<'p> WindowReduction<'_, 'p> {
         let (tiles, fold, results) = worker;
         let mut first = start;
         while first < end {
-            let even = if self.direct.is_some() { (first / inner + 1) * inner } else { end };
+            let even = if self.is_in_place { (first / inner + 1) * inner } else { end };
             let columns = first..end.min(first + self.columns).min(even);
             fold.start(columns.len());
             match self.walk.grid.count.div_ceil(self.group()) {
@@ -347,7 +389,7 @@ impl<'p> WindowReduction<'_, 'p> {
     ) -> Result<()> {
         let (form, repeats) = (self.form, self.walk.repeats);
         let is_across = form == FoldForm::Across;
-        let order = if form == FoldForm::Along { LineOrder::ByColumn } else { LineOrder::ByRow };
+        let order = order_of(form);
         let step = if is_across { lanes(self.walk.grid.count) } else { 1 };
         let accumulates = !is_across && self.empty.is_some() && tiles.accumulates();
         let most = if accumulates { ACCUMULATED_ELEMENTS } else { self.walk.tile_rows(form, self.columns) };
