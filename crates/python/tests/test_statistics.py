@@ -65,9 +65,11 @@ def test_everything_as_torch(x, q, how, data):
         same(getattr(zs, name)(x, dim, keepdim)[0], getattr(torch, name)(t, dim, keepdim)[0], rtol=0, atol=0)
     for name in ("max", "min"):
         same(getattr(zs, name)(x, dim)[1], getattr(torch, name)(t, dim)[1])
+    # PyTorch contracts steps of `lerp`, which are rounded here.
+    unit = np.spacing(np.abs(x[np.isfinite(x)]).max(initial=0))
     for name in ("quantile", "nanquantile"):
         for which in (None, dim):
-            same(getattr(zs, name)(x, q, which, keepdim, interpolation=how), getattr(torch, name)(t, q, which, keepdim, interpolation=how), rtol=1e-7, atol=1e-7)
+            same(getattr(zs, name)(x, q, which, keepdim, interpolation=how), getattr(torch, name)(t, q, which, keepdim, interpolation=how), rtol=0, atol=unit)
     for name in ("nansum", "nanmean"):
         same(getattr(zs, name)(x, dim, keepdim), getattr(torch, name)(t, dim, keepdim))
     k = data.draw(st.integers(1, x.shape[dim]))
