@@ -136,9 +136,9 @@ fn levels<M>(steps: &[Step<M>], row: &Row) -> Vec<Level> {
     levels
 }
 
-/// The steps of a level in order, those of so many vectors side by side, of which some take turns together
-/// before the next ones; of rare ways all. Vectors of inputs are read where they are wanted, but for
-/// those that are results: a result may be written over an input, and all is read before.
+/// The steps of a level in order, for so many vectors side by side: some of these take turns, step by step,
+/// before the next ones do, or all where there are rare ways. Vectors of inputs are read where they are
+/// wanted, but for those that are results: a result may be written over an input, and all is read before.
 pub(super) fn items<M>(
     steps: &[Step<M>],
     levels: &[Level],
