@@ -81,9 +81,9 @@ impl Order {
                     needs.iter().zip(free).all(|(&own, free)| own <= free) && copies <= most
                 };
                 let groups = |copies: u32| [copies, if has_rare { copies } else { ALTERNATING.min(copies) }];
-                let ways = (0..=vectors.ilog2()).rev().map(|log| 1 << log);
-                let ways = ways.flat_map(|copies| groups(copies).map(|together| (copies, together)));
-                ways.into_iter().find(fits).unwrap_or((1, 1))
+                let counts = (0..=vectors.ilog2()).rev().map(|log| 1 << log);
+                let mut ways = counts.flat_map(|copies| groups(copies).map(|together| (copies, together)));
+                ways.find(fits).unwrap_or((1, 1))
             }
             None => {
                 let copies = side_by_side(steps, &levels).min(most);
