@@ -1,6 +1,7 @@
-"""Prints the tables of `src/math/gelu.rs`: exp(s²/2) Φ(-s), Mills' ratio but for a factor, near 16 numbers.
+"""Prints the tables of `src/math/normal_tail.rs`, near 16 numbers each: exp(s²/2) Φ(-s), Mills' ratio but for a factor,
+and exp(s²) erfc(s).
 
-The places divide s + 1 from 1 to 16, four for each exponent. Needs mpmath and numpy.
+The places divide a multiple of s, increased by 1, from 1 to 16, four for each exponent. Needs mpmath and numpy.
 """
 
 import numpy
@@ -12,9 +13,14 @@ DEGREE = 6
 POINTS = 400
 
 
-def ratio(s):
+def mills(s):
     s = mpf(s)
     return exp(s * s / 2) * erfc(s / sqrt(mpf(2))) / 2
+
+
+def complement(s):
+    s = mpf(s)
+    return exp(s * s) * erfc(s)
 
 
 def least(rows, values):
@@ -31,7 +37,7 @@ def least(rows, values):
     return best[1]
 
 
-def near(centre, half):
+def near(ratio, centre, half):
     """The centre, the ratio there to 12 bits, and a polynomial of what is missing, relative to the ratio."""
     first = rounded(ratio(centre), 12)
     t = half * numpy.cos(numpy.pi * (numpy.arange(POINTS) + 0.5) / POINTS)
@@ -45,12 +51,19 @@ def near(centre, half):
     return [centre, first, *fixed], max(abs(missing * weight))
 
 
-if __name__ == "__main__":
+def table(name, ratio, multiple, reach=1):
     places = []
     for place in range(16):
         # The last two bits of an exponent: those of 2, 4, 8 and 1.
         size = 2.0 ** ((place // 4 + 1) % 4)
-        places.append(near(size * (1 + (place % 4 + 0.5) / 4) - 1, size / 8))
-    print(f"// error {max(error for _, error in places):.2g}")
+        centre = float(numpy.float32((size * (1 + (place % 4 + 0.5) / 4) - 1) / multiple))
+        places.append(near(ratio, centre, reach * size / 8 / multiple))
+    print(f"// {name}: error {max(error for _, error in places):.2g}")
     for row in zip(*(numbers for numbers, _ in places)):
         print(", ".join(literal(x, 24) for x in row))
+
+
+if __name__ == "__main__":
+    table("MILLS", mills, 1)
+    # Rounding the multiple puts a few numbers past the middle between two centres.
+    table("COMPLEMENT", complement, 1.48, 1.0001)

@@ -10,16 +10,6 @@ from trig_special import erfinv_of_logarithm, fit
 HALF = mp.log(2) / 2 * mpf("1.0001")
 
 
-def tail(c):
-    """(1 + 2x) exp(x^2) erfc x in t = (x - c) / (x + c)."""
-
-    def f(t):
-        x = c * (1 + t) / (1 - t)
-        return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
-
-    return f
-
-
 def ratio(f):
     """f(x) / x."""
     return lambda x: f(x) / x
@@ -61,10 +51,6 @@ def fit_ratio(name, f, low, high, degree):
 
 if __name__ == "__main__":
     fit("EXP", mp.exp, lambda r: mp.exp(-r), -HALF, HALF, 7)
-    # Past 11 the complement is smaller than any f32.
-    centre = mpf(3)
-    f = tail(centre)
-    fit("TAIL", f, lambda t: 1 / f(t), -1, (11 - centre) / (11 + centre), 12)
     fit_ratio("EXPM1", ratio(mp.expm1), -HALF, HALF, 7)
     fit_ratio("SINH", in_square(ratio(mp.sinh)), mpf("1e-30"), HALF**2, 3)
     fit_ratio("COSH", in_square(mp.cosh), 0, HALF**2, 3)

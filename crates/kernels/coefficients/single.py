@@ -1,8 +1,9 @@
 """Prints the polynomials and tables of functions that are computed in the arithmetic of `f32`: sine, cosine and tangent
-in `src/math/trig.rs`, their inverses in `src/math/single.rs`, the error function in `src/math/erf_table.rs`.
+in `src/math/trig.rs`, their inverses in `src/math/single.rs`, the error function in `src/math/erf_table.rs`, the inverse
+of the logistic function in `src/math/area.rs`.
 """
 
-from mpmath import asin, atan, binomial, cos, erf, exp, factorial, findroot, log, mpf, nint, pi, sin, sqrt, tan, taylor
+from mpmath import asin, atan, atanh, binomial, cos, erf, exp, factorial, findroot, log, mpf, nint, pi, sin, sqrt, tan, taylor
 
 from fit import fit, literal, rounded, series, show
 
@@ -68,6 +69,9 @@ if __name__ == "__main__":
     odd("TAN_SHORTEST", tan, lambda k: terms[2 * k + 3], QUARTER, 6)
     odd("ASIN", asin, lambda k: binomial(2 * k + 2, k + 1) / mpf(4) ** (k + 1) / (2 * k + 3), mpf("0.25"), 4)
     odd("ATAN", atan, lambda k: mpf(-1) ** (k + 1) / (2 * k + 3), (mpf(5) / 8 * mpf("1.0001")) ** 2, 5)
+    f = series(lambda z: 2 * (atanh(sqrt(z)) / sqrt(z) - 1) / z, lambda k: mpf(2) / (2 * k + 3))
+    p, error = fit(f, lambda z: z * sqrt(z) / atanh(sqrt(z)) / 2, mpf("1e-9"), mpf("0.0401"), 3, 24)
+    show("TWICE_ATANH", p, error, 24)
     rest = pi / 2
     for _ in range(3):
         print("SHORT_HALF_PI", repr(float(rounded(rest, 24))))

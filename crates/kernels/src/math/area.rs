@@ -3,9 +3,12 @@
 //! All are logarithms of an argument formed in double words, so that nothing cancels where the argument is
 //! near 1; `f32` has shorter forms.
 
-use super::dw::{Dw, two_prod, two_sum};
+use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
+use super::exp::ExpConstants;
+use super::exponent::power_near;
+use super::log::LogConstants;
 use super::log_table::log_of_sum;
-use super::{Real, is_short, short};
+use super::{Real, is_short, short, short_poly};
 use crate::lane::{Element, Lane, rare};
 
 /// Whether x² is so small that a function x + O(x³) equals x.
@@ -67,7 +70,7 @@ fn half_log_of_quotient<W: Lane<Elem = f64>>(x: W) -> W {
 pub(crate) fn logit<V: Real>(x: V) -> V {
     let (zero, one) = (V::num(0.0), V::num(1.0));
     let y = if is_short::<V>() {
-        V::narrow(short::logit(x.widen()))
+        single_logit(x)
     } else {
         log_of_sum(Dw::from(x).div(two_sum(one, -x)), zero).round()
     };
@@ -76,4 +79,29 @@ pub(crate) fn logit<V: Real>(x: V) -> V {
         let end = V::select(x.eq(zero), -V::splat(V::Elem::INFINITY), V::splat(V::Elem::NAN));
         V::select(x.eq(one), V::splat(V::Elem::INFINITY), end)
     })
+}
+
+/// 2 atanh s = 2 s + s³ · TWICE_ATANH(s²) for |s| <= 1/5.
+const TWICE_ATANH: [f32; 4] = [0.6666666, 0.40000933, 0.28503513, 0.24151674];
+
+/// log(x / (1 - x)) for x from 0 to 1 in the arithmetic of `f32`, as k · ln 2 + 2 atanh((x - d) / (x + d))
+/// for d = 2^k · (1 - x) near x.
+#[inline(always)]
+fn single_logit<V: Real>(x: V) -> V {
+    let complement = fast_two_sum(V::num(1.0), -x);
+    let (k, power) = power_near(x, complement.hi);
+    let d = complement.scale(power);
+    // What `d.lo` changes of the quotient is corrected below.
+    let (n, reciprocal) = (x - d.hi, V::num(1.0) / (x + d.hi));
+    let s = n * reciprocal;
+    // The larger product first, so that the difference is small where it is rounded.
+    let left = (-s).mul_add(d.hi.min(x), (-s).mul_add(d.hi.max(x), n));
+    let left = left - s.mul_add(d.lo, d.lo);
+    let square = s * s;
+    let rest = (s * square).mul_add(short_poly(square, &TWICE_ATANH), left * (reciprocal + reciprocal));
+    let (ln2, ln2_low) = V::Elem::LN2_SPLIT;
+    let sum = fast_two_sum(k * V::splat(ln2), s + s);
+    let y = sum.hi + (sum.lo + k.mul_add(V::splat(ln2_low), rest));
+    // There 1 - x is 1, and its part of a power of two may be subnormal.
+    rare!(x.lt(V::num(2f64.powi(-100))), y, V::Elem::log(x))
 }

@@ -6,9 +6,10 @@
 use super::dw::{Dw, fast_two_sum, two_prod};
 use super::erf_table::Erf;
 use super::horner::Polynomial;
+use super::normal_tail::COMPLEMENT;
 use super::power::Power;
-use super::{Real, clamp, is_short, short};
-use crate::lane::Lane;
+use super::{Real, clamp};
+use crate::lane::{Element, Lane, rare};
 
 /// (1 + x) · exp(x²) · erfc x as a polynomial in (x - 4)/(x + 4) for x from 0 to 28.
 const TAIL: Polynomial<2, 21> = Polynomial {
@@ -77,11 +78,40 @@ pub(crate) fn erf<V: Real>(x: V) -> V {
 
 /// The complementary error function, 1 - erf x without the cancellation.
 #[inline(always)]
-pub(crate) fn erfc<V: Lane>(x: V) -> V {
-    if is_short::<V>() {
-        return V::narrow(short::erfc(x.widen()));
+pub(crate) fn erfc<V: Real>(x: V) -> V {
+    V::Elem::erfc(x)
+}
+
+/// The function whose body depends on the element type.
+pub(crate) trait Erfc: Element {
+    fn erfc<V: Real<Elem = Self>>(x: V) -> V;
+}
+
+impl Erfc for f32 {
+    #[inline(always)]
+    fn erfc<V: Real<Elem = f32>>(x: V) -> V {
+        // Up to here results are normal numbers.
+        let ordinary = V::num(9.1);
+        let size = ordinary.min(x.abs());
+        let tail = COMPLEMENT.times_exponential(size, two_prod(-size, size));
+        // Of a negative number, also of -0, the tail is what 2 loses.
+        let unit = tail.unit().mul_sign(x);
+        let whole = V::select(x.is_negative(), V::num(2.0), V::num(0.0));
+        let sum = fast_two_sum(whole, tail.product.hi * unit);
+        let y = sum.hi + tail.rest.mul_add(unit, sum.lo);
+        rare!(x.gt(ordinary), y, {
+            // Beyond, it is smaller than any `f32`.
+            let size = V::num(10.1).min(x);
+            COMPLEMENT.times_exponential(size, two_prod(-size, size)).times(V::num(1.0))
+        })
     }
-    let x = clamp(x.widen(), -TAIL_TO, TAIL_TO);
-    let (y, n) = complement(x.into(), two_prod(x, x));
-    V::narrow(y.hi.ldexp(n))
+}
+
+impl Erfc for f64 {
+    #[inline(always)]
+    fn erfc<V: Real<Elem = f64>>(x: V) -> V {
+        let x = clamp(x.widen(), -TAIL_TO, TAIL_TO);
+        let (y, n) = complement(x.into(), two_prod(x, x));
+        V::narrow(y.hi.ldexp(n))
+    }
 }

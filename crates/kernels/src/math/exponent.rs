@@ -1,7 +1,8 @@
-//! Owns `frexp` and `ldexp`, which split numbers into significand and exponent and put them together.
+//! Owns `frexp` and `ldexp`, which split numbers into significand and exponent and put them together, and the
+//! power of two nearest to a quotient.
 
 use super::clamp;
-use crate::lane::{Bits, Lane};
+use crate::lane::{Bits, Element, Lane};
 
 /// `x` as a significand in [½, 1) with its sign, and an exponent; zeros, infinities and NaN with exponent 0.
 #[inline(always)]
@@ -37,4 +38,14 @@ fn scaled<W: Lane<Elem = f64>>(x: W, n: W) -> W {
     let power = clamp(exponent + clamp(n.round_ties_even(), -4000.0, 4000.0), -1200.0, 1200.0);
     let result = W::select(x.is_finite() & !x.eq(W::num(0.0)), significand.ldexp(power), x);
     W::select(n.is_nan(), n, result)
+}
+
+/// k and 2^k, where `n / d` is 2^k times a number from 2/3 to 3/2.
+#[inline(always)]
+pub(super) fn power_near<V: Lane>(n: V, d: V) -> (V, V) {
+    // The bits of a number are nearly its logarithm, and those of 3/2 that of 2^½ but for the bias.
+    let biased = (n.to_bits() - d.to_bits() + V::num(1.5).to_bits()) >> V::Elem::SIGNIFICAND;
+    let rounder = V::splat(V::Elem::ROUNDER);
+    let k = V::from_bits(biased + rounder.to_bits()) - (rounder + V::num(V::Elem::BIAS as f64));
+    (k, V::from_bits(biased << V::Elem::SIGNIFICAND))
 }

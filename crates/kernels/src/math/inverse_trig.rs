@@ -7,6 +7,7 @@
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
 use super::dw::{Dw, fast_two_sum, tiny_product, two_sum};
+use super::root::half_inverse_root;
 use super::trig::PI;
 use super::{is_short, poly, short, single};
 use crate::lane::{Arithmetic, Lane, rare};
@@ -64,19 +65,17 @@ impl<W: Lane<Elem = f64>> Arc<W> {
         let halved = size.gt(half);
         let z = W::select(halved, W::num(-0.5).mul_add(size, half), size * size);
         let root = W::select(halved, z.sqrt(), size);
-        // The rounding error of the square root; 0 where the root is 0.
-        let left = root.mul_add(-root, z) * (half / root);
-        let left = W::select(halved & z.gt(W::num(0.0)), left, W::num(0.0));
+        // The rounding error of the square root.
+        let left = W::select(halved, root.mul_add(-root, z) * half_inverse_root(z), W::num(0.0));
         let rest = (root * z).mul_add(poly(z, &ASIN), left.mul_add(z * half, left));
         Arc { halved, root, rest }
     }
 
-    /// `scale` times the sum, and a constant.
+    /// `count · π/2` and `factor` times the sum, which is the smaller part.
     #[inline(always)]
-    fn from(&self, constant: (f64, f64), scale: f64) -> W {
-        let scale = W::num(scale);
-        let s = fast_two_sum(W::splat(constant.0), self.root * scale);
-        s.hi + self.rest.mul_add(scale, s.lo + W::splat(constant.1))
+    fn from_quarters(&self, count: W, factor: W) -> W {
+        let s = fast_two_sum(count * W::num(FRAC_PI_2), self.root * factor);
+        s.hi + self.rest.mul_add(factor, count.mul_add(W::num(HALF_PI_LOW), s.lo))
     }
 }
 
@@ -88,7 +87,7 @@ pub(crate) fn asin<V: Lane>(x: V) -> V {
     }
     let x = x.widen();
     let arc = Arc::of(x.abs());
-    let large = arc.from((FRAC_PI_2, HALF_PI_LOW), -2.0);
+    let large = arc.from_quarters(Arithmetic::num(1.0), Arithmetic::num(-2.0));
     V::narrow(Arithmetic::select(arc.halved, large, arc.root + arc.rest).mul_sign(x))
 }
 
@@ -100,12 +99,11 @@ pub(crate) fn acos<V: Lane>(x: V) -> V {
     }
     let x = x.widen();
     let arc = Arc::of(x.abs());
-    let negative = x.is_negative();
-    let quarter = (FRAC_PI_2, HALF_PI_LOW);
-    let near = Arithmetic::select(negative, arc.from(quarter, 1.0), arc.from(quarter, -1.0));
-    let two = Arithmetic::num(2.0);
-    let far = Arithmetic::select(negative, arc.from(PI, -2.0), (arc.root + arc.rest) * two);
-    V::narrow(Arithmetic::select(arc.halved, far, near))
+    let (zero, one, two) = (V::Wide::num(0.0), V::Wide::num(1.0), V::Wide::num(2.0));
+    let behind = V::Wide::select(x.is_negative(), two, zero);
+    let count = V::Wide::select(arc.halved, behind, one);
+    let factor = V::Wide::select(arc.halved, -two, one).mul_sign(-x);
+    V::narrow(arc.from_quarters(count, factor))
 }
 
 /// The angle in [0, π/2] whose tangent is `n / d`, as a double word; neither is negative, and the larger one

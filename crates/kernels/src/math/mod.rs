@@ -29,6 +29,7 @@ mod log;
 mod log_table;
 mod logaddexp;
 mod minimum;
+mod normal_tail;
 mod polynomial;
 mod pow;
 mod power;

@@ -1,5 +1,6 @@
 //! Owns `Real`, a lane that has all functions. It does not know them.
 
+use super::erf::Erfc;
 use super::erf_table::Erf;
 use super::exp::ExpConstants;
 use super::gelu::Gelu;
@@ -10,8 +11,8 @@ use crate::lane::Lane;
 
 /// A lane of an element type that has these functions.
 pub(crate) trait Real:
-    Lane<Elem: Erf + ExpConstants + Gelu + LogConstants + PowerConstants + Tanh>
+    Lane<Elem: Erf + Erfc + ExpConstants + Gelu + LogConstants + PowerConstants + Tanh>
 {
 }
 
-impl<V: Lane<Elem: Erf + ExpConstants + Gelu + LogConstants + PowerConstants + Tanh>> Real for V {}
+impl<V: Lane<Elem: Erf + Erfc + ExpConstants + Gelu + LogConstants + PowerConstants + Tanh>> Real for V {}

@@ -7,9 +7,10 @@
 
 use std::f64::consts::{FRAC_PI_2, LN_2, LOG2_E, PI};
 
+use super::exponent::power_near;
 use super::log_table::short_log as log;
 use super::{clamp, poly};
-use crate::lane::{Element, Lane, rare};
+use crate::lane::{Lane, rare};
 
 /// e^r for |r| <= ln(2)/2.
 const EXP: [f64; 8] = [
@@ -22,25 +23,6 @@ const EXP: [f64; 8] = [
     0.0013948195595313816,
     0.000197751222868253,
 ];
-/// (1 + 2x) · exp(x²) · erfc x as a polynomial in (x - 3)/(x + 3) for x from 0 to `TAIL_TO`.
-const TAIL: [f64; 13] = [
-    1.253008058278304,
-    -0.13562110720346676,
-    -0.04756229579252675,
-    0.12964521372948087,
-    -0.11927360073795872,
-    0.06830724636249527,
-    -0.023771576633822362,
-    0.002533765746627648,
-    0.0018963652278531082,
-    -0.0007888556475443302,
-    -0.00012927387189221504,
-    0.00012339994131195064,
-    3.198640972477779e-05,
-];
-const TAIL_CENTRE: f64 = 3.0;
-/// Beyond, the complement is smaller than any `f32`.
-const TAIL_TO: f64 = 11.0;
 /// e^r - 1 = r · EXPM1(r) for |r| <= ln(2)/2.
 const EXPM1: [f64; 8] = [
     0.9999999999955478,
@@ -241,16 +223,6 @@ pub(super) fn acosh<W: Lane<Elem = f64>>(x: W) -> W {
     log(x + x.mul_add(x, W::num(-1.0)).sqrt())
 }
 
-/// k and 2^k, where `n / d` is 2^k times a number from 2/3 to 3/2.
-#[inline(always)]
-fn power_near<W: Lane<Elem = f64>>(n: W, d: W) -> (W, W) {
-    // The bits of a number are nearly its logarithm, and those of 3/2 that of 2^½ but for the bias.
-    let biased = (n.to_bits() - d.to_bits() + W::num(1.5).to_bits()) >> f64::SIGNIFICAND;
-    let rounder = W::splat(f64::ROUNDER);
-    let k = W::from_bits(biased + rounder.to_bits()) - (rounder + W::num(f64::BIAS as f64));
-    (k, W::exp2_int(k))
-}
-
 /// The logarithm of 2^k · (1 + s) / (1 - s) for |s| <= 1/5.
 #[inline(always)]
 fn log_of_ratio<W: Lane<Elem = f64>>(k: W, s: W) -> W {
@@ -291,14 +263,6 @@ pub(super) fn atanh<W: Lane<Elem = f64>>(x: W) -> W {
     (log_of_ratio(k, s) * W::num(0.5)).mul_sign(x)
 }
 
-/// log(x / (1 - x)) for x from 0 to 1.
-#[inline(always)]
-pub(super) fn logit<W: Lane<Elem = f64>>(x: W) -> W {
-    let one = W::num(1.0);
-    let (k, power) = power_near(x, one - x);
-    log_of_ratio(k, x.mul_add(one + power, -power) / x.mul_add(one - power, power))
-}
-
 /// The angle in [0, π/2] whose tangent is `n / d`, neither of which is negative.
 #[inline(always)]
 fn first_quadrant<W: Lane<Elem = f64>>(n: W, d: W) -> W {
@@ -315,25 +279,6 @@ pub(super) fn atan2<W: Lane<Elem = f64>>(y: W, x: W) -> W {
     let infinite = W::num(2f64.powi(300));
     let angle = first_quadrant(y.abs().min(infinite), x.abs().min(infinite));
     W::select(x.is_negative(), W::num(PI) - angle, angle).mul_sign(y)
-}
-
-/// erfc x for `x` from 0 to `TAIL_TO`, given its square.
-#[inline(always)]
-fn tail<W: Lane<Elem = f64>>(x: W, square: W) -> W {
-    let (below, above) = (x - W::num(TAIL_CENTRE), x + W::num(TAIL_CENTRE));
-    let twice = (x + x) + W::num(1.0);
-    // One division for the polynomial's argument and for the result.
-    let reciprocal = W::num(1.0) / (above * twice);
-    let smooth = poly(below * twice * reciprocal, &TAIL);
-    exp(-square) * (smooth * (above * reciprocal))
-}
-
-/// erfc x.
-#[inline(always)]
-pub(super) fn erfc<W: Lane<Elem = f64>>(x: W) -> W {
-    let size = clamp(x.abs(), 0.0, TAIL_TO);
-    let low = tail(size, size * size);
-    W::select(x.gt(W::num(0.0)), low, W::num(2.0) - low)
 }
 
 /// erfinv x for |x| < 1.

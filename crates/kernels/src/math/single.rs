@@ -4,8 +4,9 @@
 //! The constants come from `coefficients/single.py`.
 
 use super::dw::fast_two_sum;
+use super::root::half_inverse_root;
 use super::short_poly;
-use crate::lane::{Bits, Lane};
+use crate::lane::Lane;
 
 /// asin x = x + x³ · ASIN(x²) for |x| <= 1/2.
 const ASIN: [f32; 5] = [0.16666752, 0.074953094, 0.04546916, 0.024184646, 0.042158704];
@@ -13,8 +14,6 @@ const ASIN: [f32; 5] = [0.16666752, 0.074953094, 0.04546916, 0.024184646, 0.0421
 const ATAN: [f32; 6] = [-0.3333327, 0.19996671, -0.14227828, 0.10637146, -0.07031933, 0.0275377];
 /// π/2 in two words.
 const HALF_PI: (f64, f64) = (1.5707963705062866, -4.371138828673793e-8);
-/// Less half the bits of a number, this is those of a number near half its inverse root.
-const HALF_INVERSE_ROOT: u64 = 0x5eb7_59df;
 
 /// Whether the arc is measured from the end of the domain, and asin |x| or half its distance from π/2 in two
 /// words.
@@ -25,8 +24,7 @@ fn arc<V: Lane>(size: V) -> (V::Mask, V, V) {
     let z = V::select(halved, size.mul_add(-half, half), size * size);
     let root = z.sqrt();
     // What the root misses.
-    let missing =
-        root.mul_add(-root, z) * V::from_bits(V::Bits::splat(HALF_INVERSE_ROOT) - (z.to_bits() >> 1));
+    let missing = root.mul_add(-root, z) * half_inverse_root(z);
     let (root, missing) = (V::select(halved, root, size), V::select(halved, missing, V::num(0.0)));
     (halved, root, (root * z).mul_add(short_poly(z, &ASIN), missing))
 }
