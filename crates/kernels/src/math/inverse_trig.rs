@@ -73,7 +73,7 @@ impl<W: Lane<Elem = f64>> Arc<W> {
 
     /// `count · π/2` and `factor` times the sum, which is the smaller part.
     #[inline(always)]
-    fn from_quarters(&self, count: W, factor: W) -> W {
+    fn with_quarters(&self, count: W, factor: W) -> W {
         let s = fast_two_sum(count * W::num(FRAC_PI_2), self.root * factor);
         s.hi + self.rest.mul_add(factor, count.mul_add(W::num(HALF_PI_LOW), s.lo))
     }
@@ -87,7 +87,7 @@ pub(crate) fn asin<V: Lane>(x: V) -> V {
     }
     let x = x.widen();
     let arc = Arc::of(x.abs());
-    let large = arc.from_quarters(Arithmetic::num(1.0), Arithmetic::num(-2.0));
+    let large = arc.with_quarters(Arithmetic::num(1.0), Arithmetic::num(-2.0));
     V::narrow(Arithmetic::select(arc.halved, large, arc.root + arc.rest).mul_sign(x))
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn acos<V: Lane>(x: V) -> V {
     let behind = V::Wide::select(x.is_negative(), two, zero);
     let count = V::Wide::select(arc.halved, behind, one);
     let factor = V::Wide::select(arc.halved, -two, one).mul_sign(-x);
-    V::narrow(arc.from_quarters(count, factor))
+    V::narrow(arc.with_quarters(count, factor))
 }
 
 /// The angle in [0, π/2] whose tangent is `n / d`, as a double word; neither is negative, and the larger one
