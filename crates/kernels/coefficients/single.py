@@ -3,7 +3,8 @@ in `src/math/trig.rs`, their inverses in `src/math/single.rs`, the error functio
 of the logistic function in `src/math/area.rs`.
 """
 
-from mpmath import asin, atan, atanh, binomial, cos, erf, exp, factorial, findroot, log, mpf, nint, pi, sin, sqrt, tan, taylor
+from mpmath import asin, atan, atanh, binomial, cos, erf, exp, factorial, findroot, log, mpf, nint, pi, sin, sqrt
+from mpmath import tan, taylor
 
 from fit import fit, literal, rounded, series, show
 

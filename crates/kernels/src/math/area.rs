@@ -1,7 +1,8 @@
 //! Owns the inverses of the hyperbolic functions and of the logistic one: `asinh`, `acosh`, `atanh`, `logit`.
 //!
 //! All are logarithms of an argument formed in double words, so that nothing cancels where the argument is
-//! near 1; `f32` has shorter forms.
+//! near 1; `f32` has shorter forms, of which that of `logit` is in its own arithmetic, with constants from
+//! `coefficients/single.py`.
 
 use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
 use super::exp::ExpConstants;

@@ -1,7 +1,7 @@
 //! Owns `erf`, `erfc` and the complement that `gelu` needs.
 //!
-//! The complement is exp(-x²) times a smooth function of (x - 4)/(x + 4). The constants come from
-//! `coefficients/trig_special.py`.
+//! The complement of `f64` is exp(-x²) times a smooth function of (x - 4)/(x + 4), that of `f32` comes from a
+//! table (`normal_tail.rs`). The constants come from `coefficients/trig_special.py`.
 
 use super::dw::{Dw, fast_two_sum, two_prod};
 use super::erf_table::Erf;
