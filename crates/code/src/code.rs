@@ -45,6 +45,11 @@ impl Type {
             Type::W64 | Type::F64 => 64,
         }
     }
+
+    /// Bytes of a value in memory, where a mask takes one.
+    pub const fn bytes(self) -> u32 {
+        self.bits().div_ceil(8)
+    }
 }
 
 /// A value of a code: the place of the instruction that computes it.

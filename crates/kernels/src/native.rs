@@ -53,6 +53,10 @@ impl Printing {
     /// The values of `ZEROSTRIDE_CODE`.
     pub const NAMES: [&str; 2] = ["printed", "portable"];
 
+    /// Elements that a program computes by its stages before it is printed, which takes as long as some tens
+    /// of thousands of them.
+    pub const WORTH_ELEMENTS: usize = 1 << 16;
+
     /// What is done in this process.
     ///
     /// # Panics
@@ -75,9 +79,14 @@ impl Printing {
     }
 
     /// What is done in this process and why, in a few words for people.
-    pub fn describe() -> &'static str {
+    pub fn describe() -> String {
         match Printing::active() {
-            Printing::Worth => "printed for formulas that have computed 65,536 elements",
+            Printing::Worth => {
+                return format!(
+                    "printed for formulas that have computed {} elements",
+                    Printing::WORTH_ELEMENTS
+                );
+            }
             Printing::Always => "printed for formulas at their first use (ZEROSTRIDE_CODE=printed)",
             Printing::Never if !printer::is_there() => {
                 "portable: none is printed for these instructions and this system"
@@ -85,6 +94,7 @@ impl Printing {
             Printing::Never if !gives_memory() => "portable: the system gives no memory for code",
             Printing::Never => "portable (ZEROSTRIDE_CODE=portable)",
         }
+        .to_owned()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::row::{Read, Row};
 /// The steps of a row; `None` if its code needs wider words.
 pub(super) fn steps(row: &Row) -> Option<Steps> {
     let code = &row.code;
-    let widest = code.instructions.iter().map(|instruction| element_bytes(instruction.ty)).max()?;
+    let widest = code.instructions.iter().map(|instruction| instruction.ty.bytes()).max()?;
     if widest > 2 {
         return None;
     }
@@ -31,16 +31,11 @@ pub(super) fn steps(row: &Row) -> Option<Steps> {
     // What is read has been read before anything is written over it.
     let results: Option<Vec<Id>> = code.results.iter().map(|&value| selection.result(value)).collect();
     for (result, (id, &value)) in (0..).zip(results?.into_iter().zip(&code.results)) {
-        let bytes = element_bytes(code.ty(value));
+        let bytes = code.ty(value).bytes();
         let make = selection.moved(words::STR, bytes);
         selection.list.push(Act::Store { result, bytes, offset: 0, make }, &[id]);
     }
     Some(selection.list.finish(selection.lanes))
-}
-
-/// A mask is a byte in memory.
-fn element_bytes(ty: Type) -> u32 {
-    ty.bits().div_ceil(8)
 }
 
 struct Selection<'a> {
@@ -78,7 +73,7 @@ impl Selection<'_> {
 
     fn value(&mut self, row: &Row, value: Value) -> Option<Id> {
         let ty = self.code.ty(value);
-        let bytes = element_bytes(ty);
+        let bytes = ty.bytes();
         Some(match self.operation(value) {
             Operation::Input(input) => match row.reads[input as usize] {
                 Read::Splat | Read::Number => self.list.push(Act::Splat { input, bytes }, &[]),
@@ -178,7 +173,7 @@ impl Selection<'_> {
         if let Operation::Compare(compare, a, b) = self.operation(value)
             && self.of(value) == NONE
         {
-            self.widths[value.index()] = element_bytes(self.code.ty(a));
+            self.widths[value.index()] = self.code.ty(a).bytes();
             self.values[value.index()] = self.compare(compare, a, b)?;
         }
         Some((self.of(value), self.widths[value.index()]))
@@ -201,7 +196,7 @@ impl Selection<'_> {
             Compare::Le => (words::CMGE, [b, a]),
             Compare::Below => (words::CMHI, [b, a]),
         };
-        Some(self.make(word, element_bytes(ty), &args))
+        Some(self.make(word, ty.bytes(), &args))
     }
 }
 

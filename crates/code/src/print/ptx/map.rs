@@ -3,7 +3,7 @@
 
 use super::body::KernelBody;
 use super::operands::{
-    Argument, OperandForm, RegisterOperand, Sizes, bytes, elements, load, push_operand, push_sizes, store,
+    Argument, OperandForm, RegisterOperand, Sizes, elements, load, push_operand, push_sizes, store,
 };
 use super::writer::{KernelWriter, Kind, Register, stored};
 use super::{Kernel, MAX_ELEMENTS, THREADS};
@@ -109,7 +109,7 @@ impl MapForm {
 fn operand_form(operand: &Argument, ty: Type) -> OperandForm {
     let Argument::Elements { address, strides } = operand else { return OperandForm::Number };
     let Some((&inner, outer)) = strides.split_last() else { return OperandForm::Strided };
-    let own = bytes(ty);
+    let own = ty.bytes();
     let unit = u64::from((AT_ONCE * own).min(VECTOR_BYTES));
     let is_aligned =
         address.is_multiple_of(unit) && outer.iter().all(|stride| stride.unsigned_abs().is_multiple_of(unit));
@@ -229,7 +229,7 @@ impl ElementPlace {
     }
 
     fn load_vectors(&self, writer: &mut KernelWriter, address: Register) -> Vec<Register> {
-        let own = bytes(self.ty);
+        let own = self.ty.bytes();
         let length = AT_ONCE.min(VECTOR_BYTES / own);
         let mut elements = Vec::new();
         for nth in (0..AT_ONCE).step_by(length as usize) {
@@ -246,7 +246,7 @@ impl ElementPlace {
         if let &[element] = elements {
             return store(writer, self.ty, address, element);
         }
-        let own = bytes(self.ty);
+        let own = self.ty.bytes();
         let length = AT_ONCE.min(VECTOR_BYTES / own);
         for (nth, vector) in elements.chunks(length as usize).enumerate() {
             let name = format!("st.global.v{length}.{}", stored(self.ty));

@@ -178,11 +178,6 @@ pub(super) fn elements(sizes: &[u32]) -> u64 {
     sizes.iter().fold(1, |count: u64, &size| count.saturating_mul(size.into()))
 }
 
-/// Bytes of an element.
-pub(super) fn bytes(ty: Type) -> u32 {
-    ty.bits().div_ceil(8)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

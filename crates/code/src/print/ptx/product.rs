@@ -6,7 +6,7 @@
 
 use super::body::KernelBody;
 use super::operands::{
-    Argument, Divisor, RegisterOperand, Sizes, bytes, element_at, elements, load, push_divisor, push_operand,
+    Argument, Divisor, RegisterOperand, Sizes, element_at, elements, load, push_divisor, push_operand,
     push_sizes, store,
 };
 use super::reduce::replace;
@@ -158,7 +158,7 @@ struct Tile {
 impl Tile {
     fn new(factor: u32, wide: &[Type], lines: u32) -> Tile {
         let (ty, parts, lines) = (wide[0], wide.len() as u32, lines * SIDE);
-        let own = bytes(ty);
+        let own = ty.bytes();
         let step = (lines + 1) * own;
         let part = (step * SIDE).next_multiple_of(8);
         Tile { ty, parts, lines, own, step, part, first: factor * part * parts }
@@ -242,7 +242,7 @@ impl<'a> Filling<'a> {
             let place = writer.make(Kind::Word, "add.u32", format_args!("{start}, {place}"));
             let place = writer.make(Kind::Word, "min.u32", format_args!("{place}, {last}"));
             let from = element_at(writer, place, self.stride, line);
-            let offsets = (0..).step_by(bytes(types[0]) as usize);
+            let offsets = (0..).step_by(types[0].bytes() as usize);
             let element: Vec<Register> =
                 types.iter().zip(offsets).map(|(&ty, offset)| load(writer, ty, from, offset)).collect();
             for (part, own) in (0..).zip(widen.write(writer, &element)) {
@@ -398,7 +398,7 @@ pub fn product(codes: &ProductCodes, form: &ProductForm) -> Result<Kernel, Unpri
     writer.jump_if(goes_on, again);
 
     let before = writer.make(Kind::Word, "mul.lo.u32", format_args!("{batch}, {}", counts[0]));
-    let item = narrow.len() as u32 * bytes(narrow[0]);
+    let item = narrow.len() as u32 * narrow[0].bytes();
     let own = [(down, firsts[0]), (across, firsts[1])]
         .map(|(line, first)| writer.make(Kind::Word, "add.u32", format_args!("{first}, {line}")));
     for (nth, totals) in (0..).zip(&held.totals) {
@@ -415,7 +415,7 @@ pub fn product(codes: &ProductCodes, form: &ProductForm) -> Result<Kernel, Unpri
         let mut to = writer.make(Kind::Long, "mad.lo.s64", format_args!("{number}, {item}, {result}"));
         for (&ty, own) in narrow.iter().zip(ending.write(writer, totals)) {
             store(writer, ty, to, own);
-            to = writer.make(Kind::Long, "add.u64", format_args!("{to}, {}", bytes(ty)));
+            to = writer.make(Kind::Long, "add.u64", format_args!("{to}, {}", ty.bytes()));
         }
         writer.place(end);
     }

@@ -9,8 +9,8 @@
 
 use super::body::KernelBody;
 use super::operands::{
-    Argument, Divisor, RegisterOperand, Sizes, bytes, element_at, elements, push_divisor, push_operand,
-    push_sizes, store,
+    Argument, Divisor, RegisterOperand, Sizes, element_at, elements, push_divisor, push_operand, push_sizes,
+    store,
 };
 use super::writer::{KernelWriter, Kind, Register, stored};
 use super::{Kernel, MAX_ELEMENTS, THREADS};
@@ -397,7 +397,7 @@ pub fn level(reduction: &ReductionCodes<'_>) -> Result<Kernel, Unprintable> {
     let none = writer.label();
     writer.jump_unless(is_own, none);
     for ((&ty, &address), held) in types.iter().zip(&addresses).zip(&held) {
-        let from = element_at(writer, index, bytes(ty), address);
+        let from = element_at(writer, index, ty.bytes(), address);
         writer.line(format_args!("ld.global.{} {held}, [{from}]", stored(ty)));
     }
     writer.place(none);
@@ -506,7 +506,7 @@ fn end_with(
     writer.jump_unless(stores, end);
     let results = ending.map_or(held.to_vec(), |ending| ending.write(writer, held));
     for ((&ty, &address), &result) in types.iter().zip(&addresses).zip(&results) {
-        let to = element_at(writer, place, bytes(ty), address);
+        let to = element_at(writer, place, ty.bytes(), address);
         store(writer, ty, to, result);
     }
     writer.place(end);

@@ -17,7 +17,7 @@ const IN_ORDER: Shape = Shape::Binary { commutes: false };
 /// The steps of a row; `None` if its code needs wider words.
 pub(super) fn steps(row: &Row, set: Set) -> Option<Steps> {
     let code = &row.code;
-    let widest = code.instructions.iter().map(|instruction| instruction.ty.bits().div_ceil(8)).max()?;
+    let widest = code.instructions.iter().map(|instruction| instruction.ty.bytes()).max()?;
     if widest > 2 {
         return None;
     }
@@ -38,7 +38,7 @@ pub(super) fn steps(row: &Row, set: Set) -> Option<Steps> {
     // What is read has been read before anything is written over it.
     let results: Option<Vec<Id>> = code.results.iter().map(|&value| selection.result(value)).collect();
     for (result, (id, &value)) in (0..).zip(results?.into_iter().zip(&code.results)) {
-        let bytes = element_bytes(code.ty(value));
+        let bytes = code.ty(value).bytes();
         let total = bytes * selection.lanes;
         let moves = pair!(VEX_Vmovdqu_xmmm128_xmm, EVEX_Vmovdqu8_xmmm128_k1z_xmm);
         let words = pair!(VEX_Vmovdqu_xmmm128_xmm, EVEX_Vmovdqu16_xmmm128_k1z_xmm);
@@ -47,11 +47,6 @@ pub(super) fn steps(row: &Row, set: Set) -> Option<Steps> {
         selection.list.push(store, [id, NONE, NONE, NONE], false);
     }
     Some(selection.list.finish(selection.lanes))
-}
-
-/// A mask is a byte in memory.
-fn element_bytes(ty: Type) -> u32 {
-    ty.bits().div_ceil(8)
 }
 
 struct Selection<'a> {
@@ -88,7 +83,7 @@ impl Selection<'_> {
 
     fn value(&mut self, row: &Row, value: Value) -> Option<Id> {
         let ty = self.code.ty(value);
-        let bytes = element_bytes(ty);
+        let bytes = ty.bytes();
         Some(match self.operation(value) {
             Operation::Input(input) => self.input(row, input, bytes),
             Operation::Constant(bits) if ty == Type::Mask => self.known_mask(value, bits),
@@ -179,7 +174,7 @@ impl Selection<'_> {
 
     /// `yes` where the mask holds.
     fn select(&mut self, mask: Value, yes: Value, no: Value) -> Option<Id> {
-        let bytes = element_bytes(self.code.ty(yes));
+        let bytes = self.code.ty(yes).bytes();
         let [chosen, other] = [yes, no].map(|value| self.of(value));
         if let Operation::Compare(compare @ (Compare::Lt | Compare::Below), a, b) = self.operation(mask)
             && ([yes, no] == [a, b] || [yes, no] == [b, a])
@@ -233,7 +228,7 @@ impl Selection<'_> {
         if let Operation::Compare(compare, a, b) = self.operation(value)
             && self.of(value) == NONE
         {
-            self.widths[value.index()] = element_bytes(self.code.ty(a));
+            self.widths[value.index()] = self.code.ty(a).bytes();
             self.values[value.index()] = self.compare(compare, [a, b])?;
         }
         Some((self.of(value), self.widths[value.index()]))
@@ -241,7 +236,7 @@ impl Selection<'_> {
 
     fn compare(&mut self, compare: Compare, operands: [Value; 2]) -> Option<Id> {
         let ty = self.code.ty(operands[0]);
-        let (bytes, [a, b]) = (element_bytes(ty), operands.map(|value| self.of(value)));
+        let (bytes, [a, b]) = (ty.bytes(), operands.map(|value| self.of(value)));
         if !ty.is_word() {
             return None;
         }

@@ -18,10 +18,6 @@ use super::load_kind::LoadKind;
 use crate::fork::{Guarded, Lock};
 use crate::plan::{Instruction, Program, Register};
 
-/// Elements that a program computes by its stages before it is printed, which takes as long as some tens of
-/// thousands of them.
-const WORTH_ELEMENTS: usize = 1 << 16;
-
 /// Bytes of the parts that code reads and writes for elements with more.
 const PART_BYTES: usize = 8;
 
@@ -66,7 +62,7 @@ pub(in crate::exec) struct ProgramCode {
     source: CodeKey,
     /// As [`Printed`] has it.
     parts: usize,
-    /// Elements that were computed so far, at most [`WORTH_ELEMENTS`] and some.
+    /// Elements that were computed so far, at most [`Printing::WORTH_ELEMENTS`] and some.
     computed: AtomicUsize,
     cached: OnceBox<Option<Arc<Native>>>,
     streaming: OnceBox<Option<Arc<Native>>>,
@@ -184,7 +180,7 @@ impl ProgramCode {
     /// Whether enough elements were computed or are about to be, which it counts.
     fn is_worth(&self, rows: usize, len: usize) -> bool {
         let more = rows.saturating_mul(len);
-        let worth = |computed: usize| computed >= WORTH_ELEMENTS;
+        let worth = |computed: usize| computed >= Printing::WORTH_ELEMENTS;
         worth(self.computed.load(Ordering::Relaxed))
             || worth(self.computed.fetch_add(more, Ordering::Relaxed).saturating_add(more))
     }
@@ -205,7 +201,7 @@ fn is_of_parts(program: &Program, kinds: &[LoadKind]) -> bool {
 pub(in crate::exec) fn is_worth_printing(elements: usize) -> bool {
     match Printing::active() {
         Printing::Never => false,
-        Printing::Worth => elements >= WORTH_ELEMENTS,
+        Printing::Worth => elements >= Printing::WORTH_ELEMENTS,
         Printing::Always => true,
     }
 }

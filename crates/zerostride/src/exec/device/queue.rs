@@ -118,7 +118,7 @@ impl DeviceOperand<'_> {
                     let reach = i128::from(stride) * (i128::from(size) - 1);
                     if reach < 0 { low += reach } else { high += reach }
                 }
-                let is_inside = low >= 0 && high + i128::from(ty.bits().div_ceil(8)) <= piece.len.into();
+                let is_inside = low >= 0 && high + i128::from(ty.bytes()) <= piece.len.into();
                 assert!(is_inside || sizes.contains(&0), "elements of the loop are in its operands");
                 Argument::Elements {
                     address: piece.start.wrapping_add_signed(*first),
@@ -262,7 +262,7 @@ impl Queue {
         };
         let mut left = loops.leaves();
         let form = loops.form(&printed(reduced, left == 1))?;
-        let held: Vec<u64> = reduced.step.result_types().map(|ty| ty.bits().div_ceil(8).into()).collect();
+        let held: Vec<u64> = reduced.step.result_types().map(|ty| ty.bytes().into()).collect();
         let accumulators = |queue: &Queue, left: u32| -> Result<Vec<Memory>> {
             let shape = Shape::new(&[count as usize, left as usize])?;
             held.iter().map(|own| queue.allocate(shape.numel() * *own as usize, &shape)).collect()
@@ -271,7 +271,7 @@ impl Queue {
             .iter()
             .zip(reduced.ending.result_types())
             .map(|(&(piece, first), ty)| {
-                let bytes = u64::from(count) * u64::from(ty.bits().div_ceil(8));
+                let bytes = u64::from(count) * u64::from(ty.bytes());
                 assert!(
                     first.checked_add(bytes).is_some_and(|end| end <= piece.len),
                     "results are in a target"
