@@ -35,3 +35,22 @@ pub fn record_step(code: &mut Builder, op: Reduction, held: Value, element: Valu
         Reduction::All | Reduction::Any | Reduction::Argmax | Reduction::Argmin | Reduction::Var => None,
     }
 }
+
+/// The accumulator of [`record_step`] before the first element. `None` for reductions that it has no step of.
+///
+/// ```
+/// use zerostride_kernels::step_start;
+/// use zerostride_ops::Reduction;
+/// assert_eq!(step_start(Reduction::Prod), Some(1.0));
+/// assert_eq!(step_start(Reduction::Amin), Some(f64::INFINITY));
+/// assert_eq!(step_start(Reduction::Argmin), None);
+/// ```
+pub fn step_start(op: Reduction) -> Option<f64> {
+    match op {
+        Reduction::Sum => Some(0.0),
+        Reduction::Prod => Some(1.0),
+        Reduction::Amax => Some(f64::NEG_INFINITY),
+        Reduction::Amin => Some(f64::INFINITY),
+        Reduction::All | Reduction::Any | Reduction::Argmax | Reduction::Argmin | Reduction::Var => None,
+    }
+}

@@ -39,7 +39,7 @@ pub use pairwise::{Pairwise, Term};
 pub(crate) use variance::{Moments, PASS_ROWS};
 
 use crate::lane::{self, Arithmetic, Register};
-use crate::{CastKernel, Isa, cast_kernel};
+use crate::{CastKernel, Isa, cast_kernel, step_start};
 use accumulated::Accumulated;
 use exact::{AllOrAny, Exact, StoredInteger, Unordered};
 use monoid::{Extreme, Monoid, Prod, Sum};
@@ -107,13 +107,7 @@ impl Reducer {
     /// What folds accumulate before the first element, as bytes of the dtype that they read, where code can
     /// accumulate instead of them ([`record_step`](crate::record_step)).
     pub fn accumulator(&self) -> Option<Vec<u8>> {
-        let empty = match self.op {
-            Reduction::Sum => 0.0,
-            Reduction::Prod => 1.0,
-            Reduction::Amax => f64::NEG_INFINITY,
-            Reduction::Amin => f64::INFINITY,
-            Reduction::All | Reduction::Any | Reduction::Argmax | Reduction::Argmin | Reduction::Var => None?,
-        };
+        let empty = step_start(self.op)?;
         match self.takes {
             DType::F32 => Some((empty as f32).to_ne_bytes().to_vec()),
             DType::F64 => Some(empty.to_ne_bytes().to_vec()),

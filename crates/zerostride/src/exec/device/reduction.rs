@@ -5,7 +5,7 @@ use smallvec::smallvec;
 use zerostride_code::{Binary, Builder, Code, Compare, Type, Unary, Value};
 use zerostride_kernels::{
     MOMENTS, MOMENTS_PASS, Recorded, record, record_cast, record_merged_moments, record_moments,
-    record_scalar, record_step, record_summed, record_variance, record_wide_moments, stored_type,
+    record_scalar, record_step, record_summed, record_variance, record_wide_moments, step_start, stored_type,
 };
 use zerostride_ops::{Category, DType, Op, Reduction, Scalar};
 
@@ -51,36 +51,68 @@ enum Pairing {
 }
 
 impl Accumulation {
-    /// `None` if there is no code for it.
+    /// `None` if the reduction takes no elements of the dtype.
     fn of(op: Reduction, takes: DType, correction: f64) -> Option<Accumulation> {
         use Category::{Bool, Complex, Float, Int};
         use Reduction::{All, Amax, Amin, Any, Argmax, Argmin, Prod, Sum, Var};
-        let (lowest, highest) = (Scalar::Float(f64::NEG_INFINITY), Scalar::Float(f64::INFINITY));
-        let step = |held, empty| Accumulators::Elements(Pairing::Step(op), held, number_bits(empty, held));
+        // Only sums are of f16 and bf16 (`Reducer::takes`).
+        if takes.is_half() && op != Sum {
+            return None;
+        }
         let row = |by, held, empty| Accumulators::Elements(Pairing::Row(by), held, number_bits(empty, held));
+        let both = || row(Op::LogicalAnd, takes, Scalar::Bool(true));
+        let either = || row(Op::LogicalOr, takes, Scalar::Bool(false));
         let whole = |by, is_largest| {
             Accumulators::Elements(Pairing::Row(by), takes, smallvec![extreme(takes, is_largest)])
         };
-        let accumulators = match (op, takes.category()) {
-            (Sum, Float) if takes.item_size() == 2 => step(DType::F32, Scalar::Int(0)),
-            (_, Float) if takes.item_size() == 2 => return None,
-            (Sum, Float | Complex) => step(takes, Scalar::Int(0)),
-            (Prod, Float) => step(takes, Scalar::Int(1)),
-            (Amax, Float) => step(takes, lowest),
-            (Amin, Float) => step(takes, highest),
-            (All | Prod | Amin, Bool) => row(Op::LogicalAnd, takes, Scalar::Bool(true)),
-            (Any | Amax, Bool) => row(Op::LogicalOr, takes, Scalar::Bool(false)),
-            (Sum, Bool | Int) => row(Op::Add, DType::I64, Scalar::Int(0)),
-            (Prod, Int) => row(Op::Mul, DType::I64, Scalar::Int(1)),
-            (Prod, Complex) => row(Op::Mul, takes, Scalar::Int(1)),
-            (Amax, Int) => whole(Op::Maximum, false),
-            (Amin, Int) => whole(Op::Minimum, true),
-            (Argmax, Int) => Accumulators::Place(Op::Ge, extreme(takes, false)),
-            (Argmin, Int) => Accumulators::Place(Op::Le, extreme(takes, true)),
-            (Argmax, Float) => Accumulators::Place(Op::Ge, number_bits(lowest, takes)[0]),
-            (Argmin, Float) => Accumulators::Place(Op::Le, number_bits(highest, takes)[0]),
-            (Var, Float | Complex) => Accumulators::Variance(correction),
-            _ => return None,
+        let start = |op, held| step_start(op).map(|start| number_bits(Scalar::Float(start), held));
+        let step = |held| Some(Accumulators::Elements(Pairing::Step(op), held, start(op, held)?));
+        let accumulators = match op {
+            Sum => match takes.category() {
+                Bool | Int => row(Op::Add, DType::I64, Scalar::Int(0)),
+                Float if takes.is_half() => step(DType::F32)?,
+                Float | Complex => step(takes)?,
+            },
+            Prod => match takes.category() {
+                Bool => both(),
+                Int => row(Op::Mul, DType::I64, Scalar::Int(1)),
+                Float => step(takes)?,
+                Complex => row(Op::Mul, takes, Scalar::Int(1)),
+            },
+            Amax => match takes.category() {
+                Bool => either(),
+                Int => whole(Op::Maximum, false),
+                Float => step(takes)?,
+                Complex => return None,
+            },
+            Amin => match takes.category() {
+                Bool => both(),
+                Int => whole(Op::Minimum, true),
+                Float => step(takes)?,
+                Complex => return None,
+            },
+            Argmax => match takes.category() {
+                Int => Accumulators::Place(Op::Ge, extreme(takes, false)),
+                Float => Accumulators::Place(Op::Ge, start(Amax, takes)?[0]),
+                Bool | Complex => return None,
+            },
+            Argmin => match takes.category() {
+                Int => Accumulators::Place(Op::Le, extreme(takes, true)),
+                Float => Accumulators::Place(Op::Le, start(Amin, takes)?[0]),
+                Bool | Complex => return None,
+            },
+            All => match takes.category() {
+                Bool => both(),
+                Int | Float | Complex => return None,
+            },
+            Any => match takes.category() {
+                Bool => either(),
+                Int | Float | Complex => return None,
+            },
+            Var => match takes.category() {
+                Float | Complex => Accumulators::Variance(correction),
+                Bool | Int => return None,
+            },
         };
         Some(Accumulation { takes, accumulators })
     }
