@@ -81,6 +81,9 @@ pub(crate) struct Program {
     /// The same for the executor of devices.
     #[cfg(feature = "cuda")]
     pub(crate) on_device: Kept,
+    /// The program that finds its divisors of zero.
+    #[cfg(feature = "cuda")]
+    zero_divisor: Kept,
     /// The instructions and loads so far, to find equal ones; empty once the program is complete.
     written: KnownInstructions,
 }
@@ -195,14 +198,21 @@ impl Program {
         })
     }
 
-    /// The program that is true where this one divides integers by zero; `None` if it cannot.
+    /// The program that is true where this one divides integers by zero, made once; `None` if it cannot.
     #[cfg(feature = "cuda")]
-    pub(crate) fn zero_divisor(&self) -> Option<Program> {
+    pub(crate) fn zero_divisor(&self) -> Option<&Program> {
+        self.zero_divisor.get(|| self.finding_zero_divisors()).as_ref()
+    }
+
+    #[cfg(feature = "cuda")]
+    fn finding_zero_divisors(&self) -> Option<Program> {
         let divisors: Vec<Register> = self.divisors().collect();
         if divisors.is_empty() {
             return None;
         }
-        let mut program = Program { kept: Kept::default(), on_device: Kept::default(), ..self.clone() };
+        let unkept = Kept::default;
+        let mut program =
+            Program { kept: unkept(), on_device: unkept(), zero_divisor: unkept(), ..self.clone() };
         let mut is_zero = |divisor: Register| {
             let compute = program.dtypes[divisor];
             program.map(Op::LogicalNot, compute, SmallVec::from_elem(divisor, 1), DType::Bool)

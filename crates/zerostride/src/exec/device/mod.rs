@@ -5,7 +5,6 @@
 //! Plans are those of the CPU. Steps that run together there, block of rows by block of rows, run one after
 //! the other here, on whole buffers.
 
-mod division;
 #[allow(unsafe_code)]
 mod queue;
 mod record;
@@ -27,14 +26,10 @@ use crate::memory::{Access, Named};
 use crate::plan::{ElementSource, Factor, Leaf, Plan, PlanSteps, Program, Step, Work, last_reads};
 use crate::{Device, Error, Result, Tensor};
 
-use division::zero_divisor_search;
 use queue::{DeviceBytes, DeviceOperand, Queue, Refusal, tensor};
 pub(crate) use queue::{download, empty, upload};
-use record::{Missing, Parts, part_count};
-use reduction::{Reduced, reduction};
-
-/// What is kept with a program.
-type KeptCode<T> = Result<(Arc<T>, Vec<u64>), Missing>;
+use record::{KeptCode, Missing, Parts, part_count};
+use reduction::leaves;
 
 /// The device on which a plan runs; `None` if that is the CPU. Numbers, tensors without dimensions, may be on
 /// the CPU beside tensors on a device.
@@ -193,12 +188,25 @@ impl<'a> Run<'a> {
 
     /// Waits for the device if the work divides integers by what may be zero.
     fn refuse_zero_divisors(&self, queue: &mut Queue, work: &Work) -> Result<(), Refusal> {
-        let Some(search) = zero_divisor_search(work)? else { return Ok(()) };
-        let (mut found, result) = ([0], queue.allocate(1, &Shape::default())?);
+        let sizes = match work {
+            Work::Map { shape, .. } => shape.to_vec(),
+            Work::Reduce { kept, reduced, .. } => [&**kept, &**reduced].concat(),
+            Work::Matmul { .. } => return Ok(()),
+        };
+        let Some(program) = work.program().and_then(Program::zero_divisor) else { return Ok(()) };
+        let (codes, numbers) = reduction::search(program).as_ref().map_err(missing)?;
+        let strides: Vec<&[isize]> = program.loads.iter().map(|load| &*load.strides).collect();
+        let (sizes, strides) = coalesce(&sizes, &strides);
+        let result = queue.allocate(1, &Shape::default())?;
         let piece = DeviceBytes::of_memory(&result);
-        self.reduce(queue, &search, DType::Bool, DeviceElements { piece, first: 0 })?;
-        queue.download(piece, 0, &mut found)?;
-        if found == [0] { Ok(()) } else { Err(Error::ZeroDivision.into()) }
+        each_piece(&sizes, MAX_ELEMENTS, &mut |sizes, starts| {
+            let starts: Vec<i64> = strides.iter().map(|strides| offset(starts, strides)).collect();
+            let operands = self.operands(program, numbers, &starts, &strides);
+            let (elements, mut found) = (sizes.iter().map(|&size| size as usize).product(), [0]);
+            queue.reduce(codes, (&[], sizes), &operands, &[(piece, 0)], tree(elements))?;
+            queue.download(piece, 0, &mut found)?;
+            if found == [0] { Ok(()) } else { Err(Error::ZeroDivision.into()) }
+        })
     }
 
     /// The operands of a loop that a program's loads are, each from an element on, and then its numbers.
@@ -252,7 +260,7 @@ impl<'a> Run<'a> {
         };
         let kept: &KeptCode<Code> =
             program.on_device.get(|| record::map(program).map(|(code, numbers)| (Arc::new(code), numbers)));
-        let (code, numbers) = kept.as_ref().map_err(|missing| Refusal::Missing(missing.clone()))?;
+        let (code, numbers) = kept.as_ref().map_err(missing)?;
         let loads = program.loads.iter().map(|load| &*load.strides);
         let strides: Vec<&[isize]> = [&**out_strides].into_iter().chain(loads).collect();
         let (sizes, strides) = order_dims(shape, &strides);
@@ -276,12 +284,8 @@ impl<'a> Run<'a> {
         let Work::Reduce { op, correction, kept, reduced, program, finish, .. } = work else {
             unreachable!("the step is a reduction")
         };
-        let yields = finish.as_ref().map_or(dtype, |finish| finish.loads[0].dtype);
-        let codes: &KeptCode<Reduced> = program.on_device.get(|| {
-            let recorded = reduction((*op, *correction), program, yields, finish.as_deref());
-            recorded.map(|(codes, numbers)| (Arc::new(codes), numbers))
-        });
-        let (codes, numbers) = codes.as_ref().map_err(|missing| Refusal::Missing(missing.clone()))?;
+        let codes = reduction::codes((*op, *correction), program, dtype, finish.as_deref());
+        let (codes, numbers) = codes.as_ref().map_err(missing)?;
         let coalesced = |sizes: &Shape, dims: Range<usize>| {
             let strides: Vec<&[isize]> =
                 program.loads.iter().map(|load| &load.strides[dims.clone()]).collect();
@@ -289,8 +293,7 @@ impl<'a> Run<'a> {
         };
         let (columns, of_columns) = coalesced(kept, 0..kept.ndim());
         let (rows, of_rows) = coalesced(reduced, kept.ndim()..kept.ndim() + reduced.ndim());
-        let tree = (lanes(reduced.numel()) as u32, LEAF_ELEMENTS as u32);
-        let leaves = reduced.numel().div_ceil(LEAF_ELEMENTS).max(1) as u64;
+        let tree = tree(reduced.numel());
         let rows: Vec<u32> = rows
             .iter()
             .map(|&size| u32::try_from(size))
@@ -302,7 +305,7 @@ impl<'a> Run<'a> {
             .map(|(columns, rows)| columns.iter().chain(&**rows).copied().collect())
             .collect();
         let (own, parts) = (stored_type(dtype), part_count(dtype));
-        each_piece(&columns, MAX_ELEMENTS / leaves, &mut |sizes, starts| {
+        each_piece(&columns, MAX_ELEMENTS / leaves(reduced.numel()), &mut |sizes, starts| {
             let first = offset(starts, &contiguous_strides(&columns)) * dtype.item_size() as i64;
             let starts: Vec<i64> = of_columns.iter().map(|strides| offset(starts, strides)).collect();
             let operands = self.operands(program, numbers, &starts, &strides);
@@ -354,6 +357,16 @@ impl<'a> Run<'a> {
             (out.piece, out.first as u64),
         )
     }
+}
+
+/// What has no code refuses its step.
+fn missing(operation: &Missing) -> Refusal {
+    Refusal::Missing(operation.clone())
+}
+
+/// The lanes and the elements of a leaf, of so many reduced elements.
+fn tree(elements: usize) -> (u32, u32) {
+    (lanes(elements) as u32, LEAF_ELEMENTS as u32)
 }
 
 /// How far into an operand an element is, by its indices.

@@ -1,6 +1,8 @@
 //! Owns programs as codes for a device, and what has none. It does not know where elements are nor who runs a
 //! code.
 
+use std::sync::Arc;
+
 use smallvec::{SmallVec, smallvec};
 use zerostride_code::{Builder, Code, Type, Value};
 use zerostride_kernels::{
@@ -12,6 +14,9 @@ use crate::plan::{Instruction, Program};
 
 /// What has no code, by the name of an operation.
 pub(super) type Missing = String;
+
+/// What is kept with a program: its code, and the numbers that are operands of it.
+pub(super) type KeptCode<T> = Result<(Arc<T>, Vec<u64>), Missing>;
 
 /// The values that an element is.
 pub(super) type Parts<T> = SmallVec<[T; 2]>;

@@ -1,16 +1,44 @@
 //! Owns reductions as codes for a device: what accumulates, and what has none. It does not know in which
 //! order elements come, which is that of the kernels' tree.
 
+use std::sync::Arc;
+
 use smallvec::smallvec;
 use zerostride_code::{Binary, Builder, Code, Compare, Type, Unary, Value};
 use zerostride_kernels::{
-    MOMENTS, MOMENTS_PASS, Recorded, record, record_cast, record_merged_moments, record_moments,
-    record_scalar, record_step, record_summed, record_variance, record_wide_moments, step_start, stored_type,
+    LEAF_ELEMENTS, MOMENTS, MOMENTS_PASS, Recorded, record, record_cast, record_merged_moments,
+    record_moments, record_scalar, record_step, record_summed, record_variance, record_wide_moments,
+    step_start, stored_type,
 };
 use zerostride_ops::{Category, DType, Op, Reduction, Scalar};
 
-use super::record::{Missing, Parts, element, follow, number_bits, part_count, stored, value};
+use super::record::{KeptCode, Missing, Parts, element, follow, number_bits, part_count, stored, value};
 use crate::plan::{Instruction, Program};
+
+/// The leaves of so many elements; one, of none, if there are none.
+pub(super) fn leaves(elements: usize) -> u64 {
+    elements.div_ceil(LEAF_ELEMENTS).max(1) as u64
+}
+
+/// The codes of a reduction of a program's values to elements of a dtype, with its correction and the
+/// program that its results go through, and the numbers of its step: they are kept with the program.
+pub(super) fn codes<'p>(
+    how: (Reduction, f64),
+    program: &'p Program,
+    dtype: DType,
+    finish: Option<&Program>,
+) -> &'p KeptCode<Reduced> {
+    program.on_device.get(|| {
+        let yields = finish.map_or(dtype, |finish| finish.loads[0].dtype);
+        let (codes, numbers) = reduction(how, program, yields, finish)?;
+        Ok((Arc::new(codes), numbers))
+    })
+}
+
+/// The codes that look for a true value of a program.
+pub(super) fn search(program: &Program) -> &KeptCode<Reduced> {
+    codes((Reduction::Any, 0.0), program, DType::Bool, None)
+}
 
 /// A reduction as codes.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -247,7 +275,7 @@ fn extreme(dtype: DType, is_largest: bool) -> u64 {
 
 /// The codes of a reduction of a program's values, which yields elements of a dtype and lets them go through
 /// another program, if there is one; and the numbers of the step.
-pub(super) fn reduction(
+fn reduction(
     (op, correction): (Reduction, f64),
     program: &Program,
     yields: DType,
