@@ -30,6 +30,7 @@ engine-write-to-expanded = più elementi del tensore su cui si scrive stanno nel
 engine-partial-overlap = gli elementi letti e quelli scritti stanno in parte nello stesso posto in memoria: fare prima una copia con clone()
 engine-interrupted = il calcolo è stato interrotto
 engine-out-of-memory = impossibile allocare { $bytes } byte per un tensore di forma { $shape }
+engine-out-of-scratch = impossibile allocare { $bytes } byte che servono per calcolare un tensore di forma { $shape }
 
 ## Policy
 policy-refuses = la policy rifiuta { $objection }

@@ -74,7 +74,9 @@ impl Report {
     /// An error of the engine.
     pub(crate) fn of_engine(error: &Error) -> Report {
         let status = match error.root() {
-            Error::Io(_) | Error::OutOfMemory { .. } | Error::Memory { .. } => Status::Usage,
+            Error::Io(_) | Error::OutOfMemory { .. } | Error::OutOfScratch { .. } | Error::Memory { .. } => {
+                Status::Usage
+            }
             Error::Interrupted => Status::Interrupted,
             _ => Status::Mismatch,
         };

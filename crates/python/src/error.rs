@@ -65,7 +65,9 @@ pub(crate) fn raise_in(error: Error, op: Option<Op>) -> PyErr {
     let message = error.to_string();
     match error.root() {
         Error::Io(error) => return of_file(error, message),
-        Error::Memory { .. } | Error::OutOfMemory { .. } => return PyMemoryError::new_err(message),
+        Error::Memory { .. } | Error::OutOfMemory { .. } | Error::OutOfScratch { .. } => {
+            return PyMemoryError::new_err(message);
+        }
         _ => {}
     }
     match error.class() {

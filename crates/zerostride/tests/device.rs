@@ -427,6 +427,12 @@ fn a_device_without_memory_refuses_and_goes_on() {
         let x = Tensor::ones(&[100]).unwrap().cuda().unwrap();
         let error = x.unsqueeze(1).unwrap().add(&x).unwrap_err();
         assert_eq!(error.root().to_string(), "cannot allocate 40000 bytes for a tensor of shape [100, 100]");
+        // The accumulators of 196 leaves.
+        let error = x.expand(&[20, 100, 100]).unwrap().sum(..).unwrap_err();
+        assert_eq!(
+            error.root().to_string(),
+            "cannot allocate 784 bytes that are needed to compute a tensor of shape []"
+        );
         for _ in 0..10 {
             assert_eq!(x.add(1).unwrap().sum(..).unwrap().item::<f32>().unwrap(), 200.0);
         }

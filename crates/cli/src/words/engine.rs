@@ -67,6 +67,9 @@ fn translated(error: &Error) -> Option<String> {
         Error::OutOfMemory { bytes, shape } => {
             say!("engine-out-of-memory", bytes = bytes.to_string(), shape = shape.to_string())
         }
+        Error::OutOfScratch { bytes, shape } => {
+            say!("engine-out-of-scratch", bytes = bytes.to_string(), shape = shape.to_string())
+        }
         Error::Length { shape, len } => {
             say!("engine-reshape", shape = shape.to_string(), numel = len.to_string())
         }

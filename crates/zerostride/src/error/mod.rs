@@ -107,6 +107,14 @@ pub enum Error {
         /// The tensor's shape.
         shape: Shape,
     },
+    /// A device has no memory left for what is held while a result is computed.
+    #[error("cannot allocate {bytes} bytes that are needed to compute a tensor of shape {shape}")]
+    OutOfScratch {
+        /// Bytes asked for.
+        bytes: usize,
+        /// The result's shape.
+        shape: Shape,
+    },
     /// Elements on a device are wanted by an operation that only the CPU has. Nothing was moved.
     #[error("{} has no kernel for {device}; move its operands with .cpu()", named(operation))]
     NoKernel {

@@ -154,7 +154,7 @@ impl<'a> Run<'a> {
                 self.step(queue, step, DeviceElements { piece: DeviceBytes::of_tensor(target), first: 0 })?;
             } else {
                 let bytes = checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
-                let memory = queue.allocate(bytes, &buffer.shape)?;
+                let memory = queue.memory_of(bytes, &buffer.shape)?;
                 self.step(queue, step, DeviceElements { piece: DeviceBytes::of_memory(&memory), first: 0 })?;
                 self.buffers[step.output] = Some(memory);
             }
@@ -170,7 +170,8 @@ impl<'a> Run<'a> {
     }
 
     fn step(&self, queue: &mut Queue, step: &Step, out: DeviceElements<'_>) -> Result<()> {
-        let dtype = self.plan.passes.buffers[step.output].dtype;
+        let output = &self.plan.passes.buffers[step.output];
+        let dtype = output.dtype;
         let run = |queue: &mut Queue| match &step.work {
             Work::Map { .. } => self.map(queue, &step.work, dtype, out),
             Work::Reduce { .. } => self.reduce(queue, &step.work, dtype, out),
@@ -179,6 +180,7 @@ impl<'a> Run<'a> {
         let done = self.refuse_zero_divisors(queue, &step.work).and_then(|()| run(queue));
         done.map_err(|refusal| match refusal {
             Refusal::Error(error) => error,
+            Refusal::Memory(bytes) => Error::OutOfScratch { bytes, shape: output.shape.clone() },
             Refusal::Missing(operation) => Error::NoKernel { operation, device: queue.device() },
             Refusal::Printer(reason) => {
                 Error::NoKernel { operation: format!("{} ({reason})", step.text), device: queue.device() }
@@ -197,7 +199,7 @@ impl<'a> Run<'a> {
         let (codes, numbers) = reduction::search(program).as_ref().map_err(missing)?;
         let strides: Vec<&[isize]> = program.loads.iter().map(|load| &*load.strides).collect();
         let (sizes, strides) = coalesce(&sizes, &strides);
-        let result = queue.allocate(1, &Shape::default())?;
+        let result = queue.allocate(1)?;
         let piece = DeviceBytes::of_memory(&result);
         each_piece(&sizes, MAX_ELEMENTS, &mut |sizes, starts| {
             let starts: Vec<i64> = strides.iter().map(|strides| offset(starts, strides)).collect();
@@ -316,8 +318,7 @@ impl<'a> Run<'a> {
             }
             // The parts of complex numbers are reduced apart, and put side by side.
             let bytes = results as usize * dtype.item_size() / parts;
-            let apart: Vec<Memory> =
-                (0..parts).map(|_| queue.allocate(bytes, kept)).collect::<Result<_>>()?;
+            let apart: Vec<Memory> = (0..parts).map(|_| queue.allocate(bytes)).collect::<Result<_, _>>()?;
             let targets: Vec<(DeviceBytes<'_>, u64)> =
                 apart.iter().map(|memory| (DeviceBytes::of_memory(memory), 0)).collect();
             queue.reduce(codes, (sizes, &rows), &operands, &targets, tree)?;

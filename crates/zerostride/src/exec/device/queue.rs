@@ -54,6 +54,8 @@ pub(super) enum Refusal {
     Missing(Missing),
     /// There is no kernel of this loop.
     Printer(Unprintable),
+    /// The device has no memory left for so many bytes, which are needed besides operands and result.
+    Memory(usize),
     Error(Error),
 }
 
@@ -167,10 +169,18 @@ impl Queue {
     }
 
     /// Memory for a tensor of a shape.
-    pub(super) fn allocate(&self, bytes: usize, shape: &Shape) -> Result<Memory> {
+    pub(super) fn memory_of(&self, bytes: usize, shape: &Shape) -> Result<Memory> {
         self.gpu.allocate(bytes).map_err(|error| match error.is_out_of_memory() {
             true => Error::OutOfMemory { bytes, shape: shape.clone() },
             false => self.failure(&error),
+        })
+    }
+
+    /// Memory that a step needs besides its operands and its result.
+    pub(super) fn allocate(&self, bytes: usize) -> Result<Memory, Refusal> {
+        self.gpu.allocate(bytes).map_err(|error| match error.is_out_of_memory() {
+            true => Refusal::Memory(bytes),
+            false => self.failure(&error).into(),
         })
     }
 
@@ -262,10 +272,9 @@ impl Queue {
         };
         let mut left = loops.leaves();
         let form = loops.form(&printed(reduced, left == 1))?;
-        let held: Vec<u64> = reduced.step.result_types().map(|ty| ty.bytes().into()).collect();
-        let accumulators = |queue: &Queue, left: u32| -> Result<Vec<Memory>> {
-            let shape = Shape::new(&[count as usize, left as usize])?;
-            held.iter().map(|own| queue.allocate(shape.numel() * *own as usize, &shape)).collect()
+        let accumulators = |queue: &Queue, left: u32| -> Result<Vec<Memory>, Refusal> {
+            let bytes = |ty: Type| count as usize * left as usize * ty.bytes() as usize;
+            reduced.step.result_types().map(|ty| queue.allocate(bytes(ty))).collect()
         };
         let last: Vec<u64> = targets
             .iter()
@@ -346,14 +355,14 @@ pub(super) fn tensor(device: Device, memory: Memory, layout: Layout, dtype: DTyp
 /// A tensor on so many bytes of a device, of any values.
 pub(crate) fn empty(index: usize, bytes: usize, layout: Layout, dtype: DType) -> Result<Tensor> {
     let queue = Queue::of(index)?;
-    let memory = queue.allocate(bytes, layout.shape())?;
+    let memory = queue.memory_of(bytes, layout.shape())?;
     Ok(tensor(queue.device(), memory, layout, dtype))
 }
 
 /// Bytes as elements of a tensor on a device.
 pub(crate) fn upload(index: usize, bytes: &[u8], layout: Layout, dtype: DType) -> Result<Tensor> {
     let queue = Queue::of(index)?;
-    let memory = queue.allocate(bytes.len(), layout.shape())?;
+    let memory = queue.memory_of(bytes.len(), layout.shape())?;
     // SAFETY: the memory has as many bytes, and is known here alone.
     unsafe { queue.gpu.upload(bytes, memory.address()) }.map_err(|error| queue.failure(&error))?;
     Ok(tensor(queue.device(), memory, layout, dtype))
