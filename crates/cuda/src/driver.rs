@@ -34,6 +34,9 @@ const KEPT_BYTES: u64 = 1 << 30;
 /// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`.
 const DEVICE_ORDINAL: c_int = 9;
 
+/// `CUDA_ERROR_INVALID_VALUE`.
+const INVALID_VALUE: Status = 1;
+
 /// `CU_EVENT_DISABLE_TIMING`.
 const WITHOUT_TIME: c_uint = 2;
 
@@ -70,6 +73,7 @@ functions! {
     cuDeviceGetDefaultMemPool(*mut *mut c_void, c_int);
     cuMemPoolSetAttribute(*mut c_void, c_int, *mut c_void);
     cuDevicePrimaryCtxRetain(*mut *mut c_void, c_int);
+    cuDevicePrimaryCtxGetState(c_int, *mut c_uint, *mut c_int);
     cuCtxPushCurrent_v2(*mut c_void);
     cuCtxPopCurrent_v2(*mut *mut c_void);
     cuStreamSynchronize(*mut c_void);
@@ -126,16 +130,31 @@ pub fn device_count() -> Result<usize, Error> {
     Ok(driver()?.devices.len())
 }
 
-/// The device that has the memory at an address.
+/// The device that has the memory at an address. Those are asked that the process uses: no other one has
+/// memory of it, and to ask one would take memory there. All are asked: from CUDA 10.2 on a driver may tell
+/// of the current device's memory only (<https://github.com/cupy/cupy/issues/3991>).
 ///
 /// # Errors
 /// There is no driver, or no device has memory there.
 pub fn device_of(address: u64) -> Result<usize, Error> {
-    let (gpu, mut index): (_, c_int) = (Gpu::open(0)?, 0);
-    let to = ptr::from_mut(&mut index).cast();
-    // SAFETY: this attribute is such a number, which is written to a variable.
-    gpu.within(|driver| unsafe { call!(driver, cuPointerGetAttribute(to, DEVICE_ORDINAL, address)) })?;
-    Ok(index as usize)
+    let driver = driver()?;
+    let mut refused = Error::NoMemory { address };
+    for index in 0..driver.devices.len() {
+        if !driver.is_in_use(index)? {
+            continue;
+        }
+        let mut found: c_int = 0;
+        let to = ptr::from_mut(&mut found).cast();
+        // SAFETY: this attribute is such a number, which is written to a variable.
+        let asked =
+            |driver: &Driver| unsafe { call!(driver, cuPointerGetAttribute(to, DEVICE_ORDINAL, address)) };
+        match Gpu::open(index).and_then(|gpu| gpu.within(asked)) {
+            Ok(()) => return Ok(found as usize),
+            Err(Error::Call { status: INVALID_VALUE, .. }) => {}
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
 }
 
 impl Driver {
@@ -163,6 +182,17 @@ impl Driver {
         }
         driver.devices.resize_with(usize::try_from(count).unwrap_or(0), OnceBox::new);
         Ok(driver)
+    }
+
+    /// Whether this process has the device's primary context, this library or another one.
+    fn is_in_use(&self, index: usize) -> Result<bool, Error> {
+        let (mut device, mut flags, mut active) = (0, 0, 0);
+        // SAFETY: all results are written to variables.
+        unsafe {
+            call!(self, cuDeviceGet(&mut device, index as c_int))?;
+            call!(self, cuDevicePrimaryCtxGetState(device, &mut flags, &mut active))?;
+        }
+        Ok(active != 0)
     }
 
     /// What a status says.

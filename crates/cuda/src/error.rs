@@ -19,6 +19,11 @@ pub enum Error {
         /// How many there are.
         count: usize,
     },
+    /// No device has memory there.
+    NoMemory {
+        /// The address.
+        address: u64,
+    },
     /// No kernel is printed for a device of its age.
     TooOld {
         /// What NVIDIA calls it.
@@ -56,6 +61,9 @@ impl fmt::Display for Error {
             }
             Error::NoDevice { index, count } => {
                 write!(f, "there is no device cuda:{index}: NVIDIA's driver has {count}")
+            }
+            Error::NoMemory { address } => {
+                write!(f, "no device that this process uses has memory at {address:#x}")
             }
             Error::TooOld { name, capability: [major, minor] } => write!(
                 f,

@@ -2,7 +2,7 @@
 //! its own.
 
 use zerostride_cuda::{Error, Gpu, Stream, device_count, device_of};
-use zerostride_emulator::emulated;
+use zerostride_emulator::{emulated, library};
 
 /// Adds 1 to so many words, the first arguments: their number and address.
 const INCREMENT: &str = ".version 7.0
@@ -67,6 +67,29 @@ fn bytes_go_to_each_device_and_come_back_changed_by_a_kernel() {
 }
 
 #[test]
+fn the_device_of_an_address_is_found_without_another_one() {
+    type GetState = unsafe extern "C" fn(i32, *mut u32, *mut i32) -> i32;
+    emulated(&[], || {
+        let is_in_use = |device| {
+            let (mut flags, mut active) = (0, 0);
+            // SAFETY: the emulated driver has the function, which writes to variables.
+            let status = unsafe {
+                let driver = libloading::Library::new(library()).unwrap();
+                let state = driver.get::<GetState>("cuDevicePrimaryCtxGetState").unwrap();
+                state(device, &mut flags, &mut active)
+            };
+            assert_eq!(status, 0);
+            active == 1
+        };
+        let memory = Gpu::open(1).unwrap().allocate(10).unwrap();
+        assert_eq!(device_of(memory.address()), Ok(1));
+        assert_eq!([0, 1].map(is_in_use), [false, true]);
+        let first = Gpu::open(0).unwrap().allocate(10).unwrap();
+        assert_eq!([&first, &memory].map(|memory| device_of(memory.address())), [Ok(0), Ok(1)]);
+    });
+}
+
+#[test]
 fn memory_that_is_dropped_is_free_again() {
     emulated(&[("ZEROSTRIDE_EMULATOR_MEMORY", "1000")], || {
         for index in 0..2 {
@@ -90,8 +113,11 @@ fn a_device_that_is_not_there_is_refused() {
     emulated(&[], || {
         let error = Gpu::open(2).unwrap_err();
         assert_eq!(error.to_string(), "there is no device cuda:2: NVIDIA's driver has 2");
-        let error = device_of(0x1000).unwrap_err();
-        assert!(error.to_string().contains("CUDA_ERROR_INVALID_VALUE"), "{error}");
+        for _ in 0..2 {
+            let error = device_of(0x1000).unwrap_err();
+            assert_eq!(error.to_string(), "no device that this process uses has memory at 0x1000");
+            Gpu::open(0).unwrap();
+        }
     });
 }
 

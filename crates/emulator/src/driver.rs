@@ -74,6 +74,8 @@ struct Device {
     memory: Memory,
     free_bytes: usize,
     launches_left: u64,
+    /// Whether a context of it was asked for.
+    in_use: bool,
     /// Why nothing works any more.
     lost: Option<Status>,
 }
@@ -88,15 +90,21 @@ impl Driver {
             memory: Memory::of_device(number),
             free_bytes: setting("ZEROSTRIDE_EMULATOR_MEMORY", 1 << 30) as usize,
             launches_left: setting("ZEROSTRIDE_EMULATOR_LAUNCHES", u64::MAX),
+            in_use: false,
             lost: None,
         };
         let devices = (0..setting("ZEROSTRIDE_EMULATOR_DEVICES", 2) as usize).map(device).collect();
         Driver { devices, modules: HashMap::new(), last_module: 0 }
     }
 
+    /// The number of the device of the context that is current on this thread.
+    fn current_number(&self) -> Result<usize, Status> {
+        CONTEXTS.with_borrow(|contexts| contexts.last().copied()).ok_or(INVALID_CONTEXT)
+    }
+
     /// The device of the context that is current on this thread.
     fn current(&mut self) -> Result<&mut Device, Status> {
-        let number = CONTEXTS.with_borrow(|contexts| contexts.last().copied()).ok_or(INVALID_CONTEXT)?;
+        let number = self.current_number()?;
         let device = &mut self.devices[number];
         device.lost.map_or(Ok(device), Err)
     }
@@ -215,9 +223,25 @@ extern "C" fn cuMemPoolSetAttribute(pool: *mut c_void, _attribute: c_int, value:
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, device: c_int) -> Status {
-    // SAFETY: the caller's variable.
-    let put = |number: usize| unsafe { put(context, std::ptr::without_provenance_mut(number + 1)) };
-    call(|driver| driver.number(device).and_then(put))
+    call(|driver| {
+        let number = driver.number(device)?;
+        driver.devices[number].in_use = true;
+        // SAFETY: the caller's variable.
+        unsafe { put(context, std::ptr::without_provenance_mut(number + 1)) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDevicePrimaryCtxGetState(
+    device: c_int,
+    flags: *mut c_uint,
+    active: *mut c_int,
+) -> Status {
+    call(|driver| {
+        let number = driver.number(device)?;
+        // SAFETY: the caller's variables.
+        unsafe { put(flags, 0).and_then(|()| put(active, driver.devices[number].in_use.into())) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -307,13 +331,14 @@ extern "C" fn cuMemFreeAsync(address: u64, _stream: *mut c_void) -> Status {
     cuMemFree_v2(address)
 }
 
+/// Only of memory of the current device: some drivers tell of no other one.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuPointerGetAttribute(value: *mut c_void, attribute: c_int, address: u64) -> Status {
     call(|driver| {
-        driver.current()?;
-        let has =
-            |device: &mut Device| attribute == DEVICE_ORDINAL && device.memory.get(address, 1).is_some();
-        let number = driver.devices.iter_mut().position(has).ok_or(INVALID_VALUE)?;
+        let number = driver.current_number()?;
+        if attribute != DEVICE_ORDINAL || driver.current()?.memory.get(address, 1).is_none() {
+            return Err(INVALID_VALUE);
+        }
         // SAFETY: the caller's variable.
         unsafe { put(value.cast(), number as c_int) }
     })
