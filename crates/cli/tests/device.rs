@@ -44,6 +44,23 @@ fn a_device_gives_what_the_cpu_gives() {
 }
 
 #[test]
+fn a_device_computes_in_pieces_within_a_limit() {
+    let [formula, x] = ["softmax(x, 1)", "x=rand(100, 1024)"];
+    let wanted = text(&eval(&[formula, x]).stdout).to_owned();
+    let on_device = |limit| eval(&[formula, x, "--device", "cuda", "--plan", "--max-memory", limit]);
+    for (limit, how) in [("10MB", "on cuda:0: exp"), ("900000", "on cuda:0 in 9 pieces of 12 rows: exp")] {
+        let output = on_device(limit);
+        let told = text(&output.stderr);
+        assert!(told.contains(how), "{told}");
+        assert_eq!(text(&output.stdout), wanted);
+    }
+    let output = on_device("700000");
+    assert_eq!(output.status.code(), Some(2));
+    let told = text(&output.stderr);
+    assert!(told.contains("the result (409600 bytes) stays on cuda:0; allow more memory"), "{told}");
+}
+
+#[test]
 fn a_device_that_is_not_there_is_told() {
     let output = eval(&["x + 1", "x=[1, 2]", "--device", "cuda:7"]);
     assert_eq!(output.status.code(), Some(2));

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
-use zerostride::Expr;
 use zerostride::io::{self, Sink};
-use zerostride::stream::{InMemory, Options, Output, Progress, eval_all_to};
+use zerostride::stream::{InMemory, Options, Output, Passes, Progress, eval_all_to};
+use zerostride::{Device, Expr};
 
 use crate::error::raise;
 use crate::expr::PyExpr;
@@ -79,6 +79,19 @@ impl Fused {
             for (expr, path) in written {
                 exprs.push(expr);
                 sinks.push(create(path)?);
+            }
+            if exprs.iter().chain(&kept).any(|expr| expr.device() != Device::Cpu) {
+                // What a device has computed stays there, but for what goes to files.
+                exprs.extend(kept);
+                let mut found = Passes::of_in_memory(&exprs, max_memory)?.run_all(Some(&mut tell))?;
+                let kept = found.split_off(sinks.len());
+                let written = found.iter().map(|value| Ok(Expr::from(&value.cpu()?)));
+                let written = written.collect::<zerostride::Result<Vec<Expr>>>()?;
+                let mut outputs: Vec<&mut dyn Output> = sinks.iter_mut().map(|sink| sink as _).collect();
+                if !written.is_empty() {
+                    eval_all_to(&written, &mut outputs, Options::new())?;
+                }
+                return Ok(kept);
             }
             let mut values: Vec<InMemory> = kept.iter().map(|_| InMemory::default()).collect();
             exprs.extend(kept);

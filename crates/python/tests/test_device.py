@@ -134,8 +134,24 @@ def test_copies_cross_from_one_device_to_another():
         target[:, ::2] = source[0, :6] * 0 + 2
         target.T.copy_(source[:, :1].to(zs.float64).T.expand(12, 7))
         assert (target.device, target.tolist()) == (device, X[:, :1].expand(7, 12).tolist())
-    with pytest.raises(RuntimeError, match="evaluation in pieces has no kernel for cuda:0; move its operands with .cpu"):
-        zs.evaluate("x + 1", x=X.cuda(), max_memory="1 MiB")
+
+
+def test_an_evaluation_takes_no_more_of_a_device_than_it_may(tmp_path):
+    moved, told = X.cuda(), []
+    wanted = zs.softmax(X, 1)
+    for limit in (None, "1 MiB", 500):
+        found = zs.evaluate("softmax(x, 1)", x=moved, max_memory=limit, progress=lambda done, total: told.append((done, total)))
+        assert (found.device, found.tolist()) == ("cuda:0", wanted.tolist())
+    assert len(told) > 4 and told[-1] == (336, 336)
+    with pytest.raises(MemoryError, match=r"the result \(336 bytes\) stays on cuda:0; allow more memory"):
+        zs.evaluate("x + 1", x=moved, max_memory=300)
+    path, total = tmp_path / "y.npy", zs.zeros(7, device="cuda")
+    zs.evaluate(lambda x: (x.exp(), x.exp().sum(1)), (path, total), max_memory=500, x=moved)
+    assert np.load(path).tobytes() == X.exp().numpy().tobytes()
+    assert (total.device, total.tolist()) == ("cuda:0", X.exp().sum(1).tolist())
+    assert zs.evaluate("x * 2", x=moved, out=str(path), force=True) == str(path)
+    with pytest.raises(RuntimeError, match="evaluation of files has no kernel for cuda:0; move its operands with .cpu"):
+        zs.evaluate("x + y", x=moved, y=zs.open(path))
 
 
 def test_what_is_on_a_gpu_is_pickled_on_the_cpu():

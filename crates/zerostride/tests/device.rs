@@ -1,7 +1,10 @@
 //! Tensors on emulated GPUs: the bits of the CPU, PyTorch's rules, and refusals by name of what has no
 //! kernel. Each test has a process of its own.
 
-use zerostride::stream::Options;
+use std::ops::ControlFlow;
+
+use zerostride::io::{self, Source};
+use zerostride::stream::{InMemory, Options, Passes, Progress, eval_all_to};
 use zerostride::{
     Category, Complex64, DType, Device, Error, Expr, Plan, Result, Slice, Tensor, cat, eval_all, keepdim,
     move_all, tensor,
@@ -414,10 +417,160 @@ fn what_has_no_kernel_is_refused_by_name() {
             let wanted = format!("{name} has no kernel for cuda:0; move its operands with .cpu()");
             assert_eq!(result.unwrap_err().root().to_string(), wanted);
         }
-        let pieces = Expr::from(&x).exp().eval_with(Options::new().max_memory(1 << 20)).unwrap_err();
-        let wanted = "evaluation in pieces has no kernel for cuda:0; move its operands with .cpu()";
-        assert_eq!(pieces.root().to_string(), wanted);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("y.npy");
+        io::save(&path, &matrix(4, 4)).unwrap();
+        let beside = (Expr::from(&Source::open(&path).unwrap()) + &x).eval().unwrap_err();
+        let wanted = "evaluation of files has no kernel for cuda:0; move its operands with .cpu()";
+        assert_eq!(beside.root().to_string(), wanted);
         assert!(x.add(1).is_ok());
+    });
+}
+
+/// Formulas of a matrix and a row, whose rows are followed in each way, or cannot be.
+type Formula = fn(&Expr, &Expr) -> Expr;
+
+#[rustfmt::skip]
+const IN_PIECES: [(&str, Formula); 20] = [
+    ("map", |x, row| x * row + 1),
+    ("rows", |x, _| x.sum(1)),
+    ("columns", |x, _| x.sum(0)),
+    ("long rows", |x, _| (x.unsqueeze(2).expand(&[40, 12, 100]) * 1.5).exp().var([1, 2])),
+    ("number", |x, _| x.var(..)),
+    ("kept dimensions", |x, row| x.amax(keepdim(1)) - row),
+    ("standardised", |x, _| (x - x.mean(0)) / x.std(0)),
+    ("standardised twice", |x, _| { let z = (x - x.mean(0)) / x.std(0); &z - z.sum(0) }),
+    ("layer norm", |x, _| (x - x.mean(keepdim(1))) / x.std(keepdim(1))),
+    ("softmax of rows", |x, _| x.softmax(1)),
+    ("softmax of columns", |x, _| x.softmax(0)),
+    ("search", |x, _| x.argmax(0) + x.argmin(0)),
+    ("complex", |x, _| (x.to_dtype(DType::C64) * Complex64::new(1.0, 2.0)).sum(1).imag()),
+    ("division", |x, _| { let n = (x.abs() + 1).to_dtype(DType::I32); (&n * 7).floor_divide(&n).sum(1) }),
+    ("product", |x, _| x.matmul(x.t())),
+    ("product of sums", |x, _| (x + 1).exp().matmul(x.sum(0))),
+    ("transposed", |x, _| x.exp().t() + 1),
+    ("finer rows", |x, _| (x.exp().reshape(&[80, 6]) + 1).sum(1)),
+    ("diagonal", |x, _| x.matmul(x.t()).diagonal(0, 0, 1) + 1),
+    ("slices", |x, _| x.narrow(0, 1, 39) - x.flip(&[0]).narrow(0, 0, 39)),
+];
+
+#[test]
+fn pieces_on_a_device_have_the_bits_and_the_layout_of_the_whole() {
+    emulated(&[], || {
+        let (x, row) = (matrix(40, 12), matrix(1, 12));
+        let there = [&x, &row].map(|x| Expr::from(&x.cuda().unwrap()));
+        for (name, formula) in IN_PIECES {
+            let wanted = formula(&Expr::from(&x), &Expr::from(&row)).eval().unwrap();
+            let formula = formula(&there[0], &there[1]);
+            for rows in [1, 7, 100] {
+                let found = formula.eval_with(Options::new().piece_rows(rows)).unwrap();
+                assert_eq!((found.device(), found.strides()), (Device::Cuda(0), wanted.strides()), "{name}");
+                assert_eq!(bits(&found), bits(&wanted), "{name} in pieces of {rows} rows");
+            }
+        }
+    });
+}
+
+#[test]
+fn an_evaluation_takes_no_more_memory_of_a_device_than_it_says_and_may() {
+    const ALL: usize = 1 << 20;
+    emulated(&[("ZEROSTRIDE_EMULATOR_MEMORY", "1048576")], || {
+        let (x, row) = (matrix(40, 12), matrix(1, 12));
+        let there = [&x, &row].map(|x| Expr::from(&x.cuda().unwrap()));
+        let free = ALL - 4 * (x.numel() + row.numel());
+        for (name, formula) in IN_PIECES {
+            let wanted = bits(&formula(&Expr::from(&x), &Expr::from(&row)).eval().unwrap());
+            let formula = [formula(&there[0], &there[1])];
+            let mut taken = Vec::new();
+            let mut passes = Passes::of_in_memory(&formula, None);
+            let refused = loop {
+                let Ok(found) = &passes else { break passes.unwrap_err() };
+                let memory = found.memory();
+                // No more than that is left.
+                let other = Tensor::zeros(&[free - memory as usize]).unwrap().to_dtype(DType::U8);
+                let other = other.unwrap().cuda().unwrap();
+                assert_eq!(bits(&found.run(None).unwrap()), wanted, "{name} in {memory} bytes");
+                drop(other);
+                taken.push(memory);
+                passes = Passes::of_in_memory(&formula, Some(memory - 1));
+            };
+            assert!(matches!(refused.root(), Error::Memory { .. }), "{name}: {refused}");
+            assert!(taken.windows(2).all(|two| two[1] < two[0]), "{name}: {taken:?}");
+            if name.starts_with("softmax") {
+                assert!(taken.len() > 3 && taken[taken.len() - 1] < taken[0] * 3 / 5, "{name}: {taken:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_limit_on_a_device_is_told_with_what_needs_more() {
+    emulated(&[], || {
+        let x = Expr::from(&matrix(40, 12).cuda().unwrap());
+        let message = |formula: &Expr, limit| {
+            let error = formula.eval_with(Options::new().max_memory(limit)).unwrap_err();
+            error.root().to_string()
+        };
+        let allowed =
+            |needed, limit| format!("{needed} bytes of memory are needed, and {limit} may be taken: ");
+        assert_eq!(
+            message(&x.exp(), 1919),
+            allowed(1920, 1919) + "the result (1920 bytes) stays on cuda:0; allow more memory"
+        );
+        let (exp, columns) = ("exp(a - amax(a, (1), keepdim=True))", "(1), keepdim=True");
+        let softmax = format!("{exp} / sum({exp}, {columns})");
+        assert_eq!(
+            message(&x.softmax(1), 1950),
+            allowed(1972, 1950)
+                + &format!("{softmax} is computed 1 row at a time, which takes 52 bytes; allow more memory")
+        );
+        assert_eq!(
+            message(&x.softmax(1).sum(..), 100),
+            allowed(2084, 100)
+                + &format!(
+                    "sum({softmax}, (0, 1)) is computed at once, which takes 2080 bytes; allow more memory"
+                )
+        );
+        assert_eq!(
+            message(&(x.matmul(x.t()).diagonal(0, 0, 1) + 1), 6000),
+            allowed(6560, 6000) + "a @ a.t() (6400 bytes) has to be on cuda:0 whole; allow more memory"
+        );
+        assert_eq!(
+            message(&(x.exp().diagonal(0, 0, 1) + 1), 40),
+            allowed(48, 40) + "at once the results take 48 bytes, and in pieces more; allow more memory"
+        );
+        assert_eq!(
+            x.softmax(1).passes_in_memory(Some(2500)).unwrap().to_string(),
+            format!(
+                "on cuda:0 in 4 pieces of 10 rows: {softmax}\nreads 0 bytes; result 1920 bytes, memory at most 2440 bytes"
+            )
+        );
+    });
+}
+
+#[test]
+fn results_of_a_device_are_written_where_the_program_says() {
+    emulated(&[], || {
+        let x = matrix(40, 12);
+        let (mut sums, mut told) = (InMemory::default(), 0);
+        let mut watch = |progress: Progress| {
+            told += 1;
+            assert!(progress.written <= progress.to_write);
+            ControlFlow::Continue(())
+        };
+        let options = Options::new().piece_rows(10).watch(&mut watch);
+        eval_all_to(&[Expr::from(&x.cuda().unwrap()).sum(1)], &mut [&mut sums], options).unwrap();
+        assert_eq!(told, 5);
+        let sums = sums.into_tensor().unwrap();
+        assert_eq!((sums.device(), bits(&sums)), (Device::Cpu, bits(&x.sum(1).unwrap())));
+        let there = Expr::from(&x.cuda().unwrap());
+        let results = Passes::of_in_memory(&[there.exp(), there.exp(), there.clone()], Some(6000)).unwrap();
+        let results = results.run_all(None).unwrap();
+        assert!(!results[0].shares_storage(&results[1]));
+        assert!(results.iter().all(|result| !result.shares_storage(there.as_tensor().unwrap())));
+        let stop = &mut |_: Progress| ControlFlow::Break(());
+        let stopped = there.exp().eval_with(Options::new().max_memory(2000).watch(stop)).unwrap_err();
+        assert!(matches!(stopped.root(), Error::Interrupted));
     });
 }
 

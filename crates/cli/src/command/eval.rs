@@ -86,10 +86,12 @@ fn compute(
         Error::Io(_) | Error::Interrupted => Failure::from(error),
         _ => refused(error),
     };
-    // Files are read and written in pieces; an evaluation without any, or on a device, runs at once.
+    // Files are read and written in pieces, and a device computes in pieces where memory is limited; an
+    // evaluation without any runs at once, and a dry run has nothing on a device.
     let has_inputs = exprs.iter().any(Expr::has_inputs);
     let passes = match &args.output[..] {
-        _ if device != Device::Cpu => None,
+        _ if device != Device::Cpu && args.dry_run => None,
+        _ if device != Device::Cpu => Some(Passes::of_in_memory(exprs, budget.left()).map_err(failed)?),
         [] if has_inputs => Some(Passes::of_in_memory(exprs, budget.left()).map_err(failed)?),
         [] => None,
         _ => Some(Passes::of(exprs, budget.left()).map_err(failed)?),
@@ -105,7 +107,7 @@ fn compute(
     }
     if args.plan && device == args.device {
         writeln!(anstream::stderr().lock(), "{plan}")?;
-        if let Some(passes) = passes.as_ref().filter(|_| has_inputs) {
+        if let Some(passes) = passes.as_ref().filter(|_| has_inputs || device != Device::Cpu) {
             writeln!(anstream::stderr().lock(), "{passes}")?;
         }
     }
@@ -129,16 +131,18 @@ fn compute(
         }
         return Ok(ExitCode::SUCCESS);
     }
-    if device != Device::Cpu {
-        let found = plan.run_all().and_then(|found| found.iter().map(Tensor::cpu).collect());
+    let started = Instant::now();
+    let mut progress = Progress::new(args.quiet);
+    let mut tell = |piece| progress.tell(piece);
+    if let Some(passes) = passes.as_ref().filter(|_| device != Device::Cpu) {
+        let found = interrupt::in_order(|| passes.run_all(Some(&mut tell)));
+        progress.clear();
+        let found = found.and_then(|found| found.iter().map(Tensor::cpu).collect());
         let found: Vec<Tensor> = found.map_err(failed)?;
         let exprs = found.into_iter().map(Expr::from).collect();
         let results = Results { exprs, names: results.names.clone() };
         return compute(args, &results, budget, Device::Cpu, refused);
     }
-    let started = Instant::now();
-    let mut progress = Progress::new(args.quiet);
-    let mut tell = |piece| progress.tell(piece);
     let (Some(passes), false) = (&passes, args.output.is_empty()) else {
         let tensors = match &passes {
             Some(passes) => interrupt::in_order(|| passes.run_all(Some(&mut tell))),

@@ -31,8 +31,9 @@ def evaluate(expression, out=None, *, max_memory=None, force=False, progress=Fal
     tuple, list or dict; ``out`` has its form then, with an array or a path for each. A file appears when all results are
     complete, or not at all; one that exists is replaced only with ``force``. Files are read and written in pieces that together
     take at most ``max_memory`` (``"256 MiB"``; by default half of the available memory), and several results read them
-    together. ``progress`` is a function that is called after each piece with the bytes done and the bytes in all, or ``True``
-    for a line on stderr.
+    together. On a GPU ``max_memory`` bounds what results and temporaries take of its memory, and there is no bound by default.
+    ``progress`` is a function that is called after each piece with the bytes done and the bytes in all, or ``True`` for a line
+    on stderr.
     """
     if not isinstance(force, bool):
         raise TypeError(f"force says whether a file may be replaced: it is True or False, and no array, not {type(force).__name__}")

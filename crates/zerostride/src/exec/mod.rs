@@ -111,6 +111,18 @@ pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
     })
 }
 
+/// The most bytes of a device that [`run_into`] takes there at once besides operands and target, which has a
+/// layout in memory that no operand shares.
+#[cfg(feature = "cuda")]
+pub(crate) fn device_scratch_into(expr: &Expr, out: &Layout) -> Result<u64> {
+    let plan = Plan::into_layout(expr, out)?;
+    if !ends_in_product(&plan) {
+        return Ok(device::scratch_bytes(&plan));
+    }
+    let apart = Plan::new(expr)?;
+    Ok(device::scratch_bytes(&apart).saturating_add(apart.output_bytes() as u64))
+}
+
 /// Whether a plan may write straight to its target: each element is read, if at all, for its own result, just
 /// before that is written.
 fn writes_over_what_it_has_read(plan: &Plan, out: &Tensor) -> bool {
@@ -132,10 +144,14 @@ fn writes_over_what_it_has_read(plan: &Plan, out: &Tensor) -> bool {
                 _ => true,
             })
         }
-        // A product is written to memory of its own.
-        [.., Step { work: Work::Matmul { .. }, .. }] => false,
+        _ if ends_in_product(plan) => false,
         _ => !plan.leaves.iter().any(shares),
     }
+}
+
+/// Whether a product computes the result of a plan: it is written to memory of its own.
+fn ends_in_product(plan: &Plan) -> bool {
+    matches!(plan.passes.steps.last(), Some(Step { work: Work::Matmul { .. }, .. }))
 }
 
 /// The tensors that a plan's results are, each where it comes first.

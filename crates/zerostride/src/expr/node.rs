@@ -10,7 +10,7 @@ use zerostride_shape::Shape;
 use super::input::Input;
 use super::view::View;
 use crate::caller::Caller;
-use crate::{Error, Result, Tensor};
+use crate::{Device, Error, Result, Tensor};
 
 /// A computation over tensors and numbers that has not run yet.
 ///
@@ -175,6 +175,23 @@ impl Expr {
             Kind::Leaf { tensor, .. } => Some(tensor),
             _ => None,
         }
+    }
+
+    /// Where the expression is computed: on the device that an operand is on, if one is on a device.
+    ///
+    /// ```
+    /// use zerostride::{Device, tensor};
+    ///
+    /// let x = tensor![1.0, 2.0];
+    /// assert_eq!((&x + 1).device(), Device::Cpu);
+    /// if let Ok(x) = x.cuda() {
+    ///     assert_eq!((&x + 1).device(), Device::Cuda(0));
+    /// }
+    /// ```
+    pub fn device(&self) -> Device {
+        let nodes = self.operands_first(|_| true);
+        let devices = nodes.iter().filter_map(|node| node.as_tensor()).map(Tensor::device);
+        devices.into_iter().find(|device| *device != Device::Cpu).unwrap_or_default()
     }
 
     /// The tensor that the expression is a view of, seen through its views; `None` if an element has to be

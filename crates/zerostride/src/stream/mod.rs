@@ -26,6 +26,8 @@ mod cut;
 mod division;
 mod in_memory;
 mod memory;
+#[cfg(feature = "cuda")]
+mod on_device;
 mod output;
 mod passes;
 mod run;
@@ -68,7 +70,7 @@ impl<'a> Options<'a> {
     }
 
     /// The most bytes that may be held at once, besides operands that are in memory already and the program
-    /// itself.
+    /// itself. If operands are on a device, they are bytes of its memory, by default as many as it has.
     #[must_use]
     pub fn max_memory(self, bytes: u64) -> Options<'a> {
         Options { limit: Some(bytes), ..self }
@@ -97,7 +99,8 @@ pub(crate) fn collect(exprs: &[Expr], options: Options<'_>) -> Result<Vec<Tensor
 /// Runs several expressions together in pieces and hands each result to its output, such as an `io::Sink` or
 /// [`InMemory`]. What they read is read once, and what they share is computed once, where their rows go
 /// together; each result has the bits of [`Expr::eval`]. No output is finished before all results are
-/// complete.
+/// complete. Results that a device has computed are brought to the memory of the process;
+/// [`Passes::run_all`] leaves them there.
 ///
 /// # Errors
 /// There is no expression, or not as many outputs as expressions; or as [`Expr::eval_to`].
@@ -197,7 +200,7 @@ impl Expr {
         eval_all_to(slice::from_ref(self), &mut [output], options)
     }
 
-    /// Runs the expression in pieces into memory.
+    /// Runs the expression in pieces into memory; on a device if operands are on one, where the result stays.
     ///
     /// # Errors
     /// As [`Expr::eval_to`].

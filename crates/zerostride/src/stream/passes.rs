@@ -12,9 +12,13 @@ use zerostride_shape::{ErrorClass, Shape};
 use super::cut::{cut, lcm, shape};
 use super::division::{Division, Observed, PiecewiseValue, Whole, bodies, bytes, rounds};
 use super::memory;
+#[cfg(feature = "cuda")]
+use super::on_device::OnDevice;
+#[cfg(feature = "cuda")]
+use crate::Device;
 use crate::expr::{Expr, Input, Kind, operands_first};
 use crate::plan::Plan;
-use crate::{Device, Error, Result};
+use crate::{Error, Result};
 
 /// Bytes of all pieces in flight where memory allows it: they stay in the last level of cache, and are large
 /// enough to hide the set-up of a piece.
@@ -31,7 +35,8 @@ const RESULT_PIECES: u64 = 3;
 const MOST_ROUNDS: usize = 16;
 
 /// How expressions over arrays that are not in memory will be evaluated: in which passes over them, in how
-/// large pieces, and with how much memory.
+/// large pieces, and with how much memory. Of expressions over tensors on a device: in how large pieces each
+/// result is computed there, and with how much of its memory.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
@@ -55,6 +60,9 @@ pub struct Passes {
     limit: u64,
     /// For each result whether it stays in memory and is counted.
     held: Vec<bool>,
+    /// What is computed on a device, if operands are on one.
+    #[cfg(feature = "cuda")]
+    pub(super) on_device: Option<OnDevice>,
 }
 
 /// One pass over some inputs.
@@ -73,7 +81,8 @@ impl Pass {
 
 impl Passes {
     /// Passes within `limit` bytes, by default half of what is available, in pieces of about `rows` rows if
-    /// that is given; `held` tells of each result whether it stays in memory.
+    /// that is given; `held` tells of each result whether it stays in memory. A device has no limit by
+    /// default, and keeps all results.
     pub(super) fn new(
         roots: &[Expr],
         limit: Option<u64>,
@@ -87,7 +96,21 @@ impl Passes {
         }
         check_count(roots, held)?;
         roots.iter().try_for_each(|root| root.meta().map(drop))?;
-        refuse_devices(roots)?;
+        #[cfg(feature = "cuda")]
+        if let Some(index) = device(roots)? {
+            let limit = limit.unwrap_or(u64::MAX);
+            let on_device = OnDevice::new(roots, index, limit, rows)?;
+            return Ok(Passes {
+                roots: roots.to_vec(),
+                division: Division::none(0),
+                passes: Vec::new(),
+                memory: on_device.bytes,
+                read: 0,
+                limit,
+                held: vec![true; roots.len()],
+                on_device: Some(on_device),
+            });
+        }
         let limit = limit.unwrap_or_else(memory::available);
         let division = if rounds(roots) > MOST_ROUNDS && fits(roots, limit)? {
             Division::none(roots.len())
@@ -102,6 +125,8 @@ impl Passes {
             read: 0,
             limit,
             held: held.to_vec(),
+            #[cfg(feature = "cuda")]
+            on_device: None,
         };
         let mut values = passes.values();
         // Inputs that are read whole are read before any piece.
@@ -198,7 +223,8 @@ impl Passes {
         self.roots.iter().map(bytes).fold(0, u64::saturating_add)
     }
 
-    /// The most bytes of memory held at once, but for operands that are in memory already.
+    /// The most bytes of memory held at once, but for operands that are in memory already; of the memory of a
+    /// device, if operands are on one.
     pub fn memory(&self) -> u64 {
         self.memory
     }
@@ -309,14 +335,17 @@ fn check_count(roots: &[Expr], outputs: &[bool]) -> Result<()> {
     if results == outputs { Ok(()) } else { Err(argument(message())) }
 }
 
-/// Refuses tensors that are on a device: pieces are computed in the memory of the process.
-fn refuse_devices(roots: &[Expr]) -> Result<()> {
-    let nodes = operands_first(roots, |_| true);
-    match nodes.iter().filter_map(|node| node.as_tensor()).find(|tensor| tensor.device() != Device::Cpu) {
-        Some(there) => {
-            Err(Error::NoKernel { operation: "evaluation in pieces".to_owned(), device: there.device() })
+/// The device that operands are on, if one is on a device. What is read in pieces is in the memory of the
+/// process, and is refused beside it.
+#[cfg(feature = "cuda")]
+fn device(roots: &[Expr]) -> Result<Option<usize>> {
+    let is_lazy = roots.iter().any(|root| root.node().lazy);
+    match roots.iter().map(Expr::device).find(|device| *device != Device::Cpu) {
+        Some(device) if is_lazy => {
+            Err(Error::NoKernel { operation: "evaluation of files".to_owned(), device })
         }
-        None => Ok(()),
+        Some(Device::Cuda(index)) => Ok(Some(index)),
+        Some(Device::Cpu) | None => Ok(None),
     }
 }
 
@@ -480,6 +509,10 @@ impl fmt::Display for Passes {
         }
         for root in self.in_memory() {
             writeln!(f, "in memory: {}", root.formula())?;
+        }
+        #[cfg(feature = "cuda")]
+        if let Some(on_device) = &self.on_device {
+            write!(f, "{on_device}")?;
         }
         let results = match self.roots.len() {
             1 => "result".to_owned(),

@@ -13,6 +13,8 @@ use zerostride_shape::Shape;
 use super::cut::{Supply, cut, shape};
 use super::division::{Observed, PiecewiseValue, bodies, part_of};
 use super::in_memory::InMemory;
+#[cfg(feature = "cuda")]
+use super::on_device::{OnDevice, Way};
 use super::output::{Output, Progress, Watch};
 use super::passes::{IN_FLIGHT_BYTES, Pass, Passes, READERS};
 use crate::exec::Folding;
@@ -25,9 +27,13 @@ pub(super) fn run(passes: &Passes, outputs: &mut [&mut dyn Output], watch: Optio
     for (root, output) in passes.roots.iter().zip(&mut *outputs) {
         output.begin(root.dtype()?, root.shape()?)?;
     }
-    let (to_read, to_write) = (passes.bytes_read(), passes.output_bytes());
-    let progress = Progress { read: 0, to_read, written: 0, to_write, pass: 1, passes: passes.len() };
-    let mut run = Run { known: HashMap::new(), progress, watch };
+    let mut run = Run::new(passes, watch);
+    #[cfg(feature = "cuda")]
+    if let Some(on_device) = &passes.on_device {
+        let values = run.on_device(on_device, false)?;
+        values.iter().zip(&mut *outputs).try_for_each(|(value, output)| run.write(value, *output))?;
+        return outputs.iter_mut().try_for_each(|output| output.finish());
+    }
     for (index, pass) in passes.passes.iter().enumerate() {
         run.progress.pass = index + 1;
         let wholes = pass.targets.iter().flat_map(|target| &target.wholes);
@@ -36,19 +42,17 @@ pub(super) fn run(passes: &Passes, outputs: &mut [&mut dyn Output], watch: Optio
     }
     let values = run.compute(passes.in_memory().cloned().collect())?;
     for (&number, value) in passes.division.in_memory.iter().zip(values) {
-        let row = bytes(&value) as usize / crate::expr::rows(value.shape()).max(1);
-        value.with_bytes(|bytes| {
-            bytes.chunks(row.max(1) * rows_in_flight(row, 1)).try_for_each(|rows| {
-                outputs[number].write(rows)?;
-                run.advance(0, rows.len() as u64)
-            })
-        })??;
+        run.write(&value, outputs[number])?;
     }
     outputs.iter_mut().try_for_each(|output| output.finish())
 }
 
-/// Runs all passes; the results stay in memory.
+/// Runs all passes; the results stay in memory, or on the device that has computed them.
 pub(super) fn collect(passes: &Passes, watch: Option<Watch<'_>>) -> Result<Vec<Tensor>> {
+    #[cfg(feature = "cuda")]
+    if let Some(on_device) = &passes.on_device {
+        return Run::new(passes, watch).on_device(on_device, true);
+    }
     let mut kept: Vec<InMemory> = passes.roots.iter().map(|_| InMemory::default()).collect();
     let mut outputs: Vec<&mut dyn Output> = kept.iter_mut().map(|kept| kept as &mut dyn Output).collect();
     run(passes, &mut outputs, watch)?;
@@ -62,7 +66,13 @@ struct Run<'a> {
     watch: Option<Watch<'a>>,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn new(passes: &Passes, watch: Option<Watch<'a>>) -> Run<'a> {
+        let (to_read, to_write) = (passes.bytes_read(), passes.output_bytes());
+        let progress = Progress { read: 0, to_read, written: 0, to_write, pass: 1, passes: passes.len() };
+        Run { known: HashMap::new(), progress, watch }
+    }
+
     /// Values in memory, of what is known and arrays that are read whole.
     fn compute(&mut self, exprs: Vec<Expr>) -> Result<Vec<Tensor>> {
         let unknown = exprs.iter().filter(|expr| !self.known.contains_key(&expr.id()));
@@ -98,6 +108,52 @@ impl Run<'_> {
             }
             Ok(())
         })
+    }
+
+    /// Writes a value to its output, in pieces, so that `watch` is called often enough.
+    fn write(&mut self, value: &Tensor, output: &mut dyn Output) -> Result<()> {
+        let row = bytes(value) as usize / crate::expr::rows(value.shape()).max(1);
+        value.with_bytes(|bytes| {
+            bytes.chunks(row.max(1) * rows_in_flight(row, 1)).try_for_each(|rows| {
+                output.write(rows)?;
+                self.advance(0, rows.len() as u64)
+            })
+        })?
+    }
+
+    /// The results of what is computed on a device; whether they are `kept` there, and so are written when
+    /// they are computed.
+    #[cfg(feature = "cuda")]
+    fn on_device(&mut self, on_device: &OnDevice, kept: bool) -> Result<Vec<Tensor>> {
+        let values = match &on_device.way {
+            Way::AtOnce(plan) => {
+                let results = exec::run_all(plan)?;
+                self.advance(0, if kept { results.iter().map(bytes).sum() } else { 0 })?;
+                return Ok(results);
+            }
+            Way::InPieces(values) => values,
+        };
+        let (mut results, mut known, unread) = (Vec::new(), HashMap::new(), PieceRows(HashMap::new()));
+        for value in values {
+            let whole = value.allocate(on_device.index)?;
+            let mut compute = |expr: &Expr, place: &Tensor| {
+                exec::run_into(expr, place)?;
+                self.advance(0, if kept && value.is_result { bytes(place) } else { 0 })
+            };
+            match value.pieces() {
+                Some((dim, mut pieces)) => pieces.try_for_each(|rows| {
+                    let mut supplied = Supplied { rows: &unread, known: &known };
+                    let (part, _) = cut([(&value.expr, dim)], rows.clone(), &mut supplied);
+                    compute(&part[0], &value.place(&whole, rows)?)
+                })?,
+                None => compute(&value.expr, &whole)?,
+            }
+            match value.is_result {
+                true => results.push(whole),
+                false => drop(known.insert(value.expr.id(), whole)),
+            }
+        }
+        Ok(results)
     }
 
     fn advance(&mut self, read: u64, written: u64) -> Result<()> {

@@ -9,6 +9,7 @@
 mod queue;
 mod record;
 mod reduction;
+mod scratch;
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use queue::{DeviceBytes, DeviceOperand, Queue, Refusal, tensor};
 pub(crate) use queue::{download, empty, upload};
 use record::{KeptCode, Missing, Parts, part_count};
 use reduction::leaves;
+pub(crate) use scratch::scratch_bytes;
 
 /// The device on which a plan runs; `None` if that is the CPU. Numbers, tensors without dimensions, may be on
 /// the CPU beside tensors on a device.

@@ -146,6 +146,15 @@ fn printed(reduced: &Reduced, ends: bool) -> ReductionCodes<'_> {
     ReductionCodes { step, before: before.as_ref().map(|(code, count)| (code, *count)), merge, ending, empty }
 }
 
+/// The most bytes that [`Queue::reduce`] holds at once, of so many results, each of so many leaves: the
+/// accumulators of a level of the tree, and those that the next one stores.
+pub(super) fn tree_bytes(reduced: &Reduced, results: u64, leaves: u32) -> u64 {
+    let stored = |left: u32| if left == 1 { 0 } else { u64::from(left) };
+    let level = LevelLoop { results: 1, left: leaves, from: Vec::new(), to: Vec::new() };
+    let own: u64 = reduced.step.result_types().map(|ty| u64::from(ty.bytes())).sum();
+    own.saturating_mul(results).saturating_mul(stored(leaves) + stored(level.left_after()))
+}
+
 /// A device that only this thread gives work to.
 pub(super) struct Queue {
     gpu: &'static Gpu,
