@@ -67,6 +67,13 @@ pub enum OpError {
         /// The target's dtype.
         to: DType,
     },
+    /// A result whose dtype is asked for, and a tensor of another dtype that it would be written to.
+    Target {
+        /// The dtype that is asked for.
+        asked: DType,
+        /// The target's dtype.
+        target: DType,
+    },
 }
 
 impl OpError {
@@ -171,6 +178,12 @@ impl fmt::Display for OpError {
                 "result type {} can't be cast to the desired output type {}",
                 from.scalar_name(),
                 to.scalar_name()
+            ),
+            OpError::Target { asked, target } => write!(
+                f,
+                "Expected out tensor to have dtype {}, but got {} instead",
+                asked.cpp_name(),
+                target.cpp_name()
             ),
         }
     }

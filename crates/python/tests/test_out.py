@@ -73,6 +73,23 @@ def test_targets_keep_their_dtype_and_may_be_operands():
         zs.cat([x, x], out=zs.zeros(1, 3, dtype=zs.int64).expand(2, 3))
 
 
+def test_a_target_has_the_dtype_that_is_asked_for():
+    x = zs.tensor([[100, 100], [1, 100]])
+    calls = {name: (x, 0) for name in ("sum", "prod", "nansum", "mean", "softmax", "log_softmax", "cumsum", "cumprod")}
+    calls |= {"norm": (x.double(), 2, 0), "nanmean": (x.double(), 0)}
+    for name, arguments in calls.items():
+        function = getattr(zs, name)
+        wanted = function(*arguments, dtype=zs.float64)
+        assert function(*arguments, dtype=zs.float64, out=zs.empty_like(wanted)).tolist() == wanted.tolist()
+        for target, named in ((zs.float32, "float"), (zs.int64, "long int"), (zs.complex128, "c10::complex<double>")):
+            out = zs.full_like(wanted, 7, dtype=target)
+            with pytest.raises(RuntimeError, match=f"^Expected out tensor to have dtype double, but got {named} instead$"):
+                function(*arguments, dtype=zs.float64, out=out)
+            assert (out == 7).all()
+    with pytest.raises(RuntimeError, match="^Expected out tensor to have dtype signed char, but got long int instead$"):
+        zs.sum(x, dtype=zs.int8, out=zs.tensor(0))
+
+
 def test_targets_that_are_none_are_told():
     x = zs.ones(2, 3)
     for out in (x, 3, (x,), (x, x, x)):

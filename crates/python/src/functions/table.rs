@@ -2,7 +2,7 @@
 //! results to Python's. It does not know what a function does.
 
 use pyo3::prelude::*;
-use zerostride::{Argument, DType, Function, Outcome, call_function};
+use zerostride::{Argument, DType, Function, OpError, Outcome, call_function};
 use zerostride_ops::{self as ops, Default, Kind, Section};
 
 use super::function::Answer;
@@ -12,6 +12,7 @@ use crate::arguments::{Arguments, Value, lengths};
 use crate::call::Call;
 use crate::dtype;
 use crate::error::raise;
+use crate::target::target;
 use crate::threads::compute;
 
 /// Calls a function of the table by one of its names.
@@ -27,6 +28,12 @@ pub(crate) fn call<'py>(
     let arguments = function.signature().arguments.iter().map(|parameter| given.argument(parameter));
     let arguments = arguments.collect::<PyResult<_>>()?;
     let Given { dtype, traced, numel, .. } = given;
+    if let (Some(asked), Some(out)) = (dtype, a.optional("out")) {
+        let target = target(out)?.dtype();
+        if asked != target {
+            return Err(raise(OpError::Target { asked, target }.into()));
+        }
+    }
     let answer = match call_function(function, arguments).map_err(|error| raise(error.root().clone()))? {
         Outcome::Tensor(tensor) => tensor.into(),
         Outcome::Expr(expr) => {

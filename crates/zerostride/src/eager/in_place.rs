@@ -272,7 +272,7 @@ impl Tensor {
 /// `out=`, and its in-place methods if `out` is also the first argument.
 ///
 /// # Errors
-/// As [`call`] and the in-place methods.
+/// As [`call`] and the in-place methods, or `out` has another dtype than the `dtype` among the arguments.
 ///
 /// ```
 /// use zerostride::{Argument, Arguments, Op, Operand, call_into, tensor};
@@ -290,7 +290,15 @@ pub fn call_into(op: Op, arguments: Arguments, out: &Tensor) -> Result<()> {
         Argument::Expr(expr) => Some(expr.clone()),
         _ => None,
     };
-    let operands: Vec<Expr> = given.filter_map(operand).collect();
+    let operands: Vec<Expr> = given.clone().filter_map(operand).collect();
+    let names_dtype = given.into_iter().any(|argument| matches!(argument, Argument::DType(_)));
     let expr = call(op, arguments)?;
+    // The result of a refused expression has no dtype: `write` says which of its mistakes PyTorch names.
+    if names_dtype
+        && let Ok(asked) = expr.dtype()
+        && asked != out.dtype()
+    {
+        return Err(OpError::Target { asked, target: out.dtype() }.into());
+    }
     write(op, &operands, out, expr)
 }

@@ -4,6 +4,7 @@
 
 use zerostride_ops::{
     self as ops, Category, DType, Kind, Misfit, Op, Reduction, Rule, Scalar, Signature, for_each_op,
+    promote_types,
 };
 use zerostride_shape::ErrorClass;
 
@@ -214,17 +215,16 @@ impl BoundArguments {
     #[track_caller]
     fn call(mut self) -> Result<Expr> {
         let Some(dtype) = self.dtype()? else { return self.row() };
-        let op = self.op;
-        if op == Op::Mean && dtype.category() <= Category::Int {
-            return Err(Error::Argument {
-                class: ErrorClass::NotImplemented,
-                message: format!(
-                    "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: {}",
-                    dtype.scalar_name()
-                ),
-            });
-        }
-        self.values[0] = Some(Argument::Expr(self.first()?.to_dtype(dtype)));
+        let (op, input) = (self.op, self.first()?);
+        // What is refused is refused as it is given: converted, it might be of a dtype that is taken.
+        let input = match input.dtype() {
+            Ok(own) if takes(op, own) => {
+                check_dtype(op, own, dtype)?;
+                input.to_dtype(dtype)
+            }
+            _ => input,
+        };
+        self.values[0] = Some(Argument::Expr(input));
         let result = self.row()?;
         // Sums of integers are i64 whatever the integers' dtype.
         Ok(if op.info().rule == Rule::sum { result.to_dtype(dtype) } else { result })
@@ -331,6 +331,42 @@ macro_rules! define_call {
 
 for_each_op!(define_call);
 
+/// Whether the operation takes an input of this dtype when it is told in which dtype to compute.
+fn takes(op: Op, own: DType) -> bool {
+    match op {
+        Op::Norm => own.category() > Category::Int,
+        Op::Nanmean => own.category() == Category::Float,
+        Op::Nansum => own.category() < Category::Complex,
+        _ => true,
+    }
+}
+
+/// Refuses a dtype in which the operation cannot compute with an input of dtype `own`.
+fn check_dtype(op: Op, own: DType, dtype: DType) -> Result<()> {
+    let (given, asked) = (own.scalar_name(), dtype.scalar_name());
+    let is_complex = |dtype: DType| dtype.category() == Category::Complex;
+    let is_exact = dtype.category() <= Category::Int;
+    let message = match op {
+        Op::Mean | Op::Nanmean if is_exact => format!(
+            "{}(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: {asked}",
+            op.name()
+        ),
+        Op::Norm if is_exact => {
+            format!("linalg.vector_norm: dtype should be floating point or complex, but got {asked}")
+        }
+        Op::Norm if is_complex(own) != is_complex(dtype) => {
+            let kind = if is_complex(own) { "complex" } else { "real" };
+            format!("linalg.vector_norm: dtype should be {kind} for {kind} inputs, but got {asked}")
+        }
+        Op::Norm if promote_types(own, dtype) != Ok(dtype) => format!(
+            "linalg.vector_norm: the dtype of the input ({given}) should be convertible without narrowing to the specified dtype ({asked})"
+        ),
+        _ => return Ok(()),
+    };
+    let class = if op == Op::Mean { ErrorClass::NotImplemented } else { ErrorClass::Runtime };
+    Err(Error::Argument { class, message })
+}
+
 fn wrong(op: Op, message: std::fmt::Arguments<'_>) -> Error {
     Error::Argument {
         class: ErrorClass::Type,
@@ -372,22 +408,75 @@ mod tests {
 
     #[test]
     fn dtypes_are_refused_by_those_that_take_none() {
+        use DType::{C64, C128, F32, F64, I16, I32};
         let of = || vec![Argument::Expr((&tensor![1, 2]).into())];
+        let as_is = |op, own: DType, dtype| {
+            let input = tensor![1, 2].to_dtype(own).unwrap();
+            called(op, vec![Argument::Expr((&input).into())], dtype)
+        };
+        for (op, own, dtype, message) in [
+            (
+                Op::Norm,
+                F32,
+                I32,
+                "linalg.vector_norm: dtype should be floating point or complex, but got Int",
+            ),
+            (
+                Op::Norm,
+                C64,
+                F32,
+                "linalg.vector_norm: dtype should be complex for complex inputs, but got Float",
+            ),
+            (
+                Op::Norm,
+                F32,
+                C64,
+                "linalg.vector_norm: dtype should be real for real inputs, but got ComplexFloat",
+            ),
+            (
+                Op::Norm,
+                C128,
+                C64,
+                "linalg.vector_norm: the dtype of the input (ComplexDouble) should be convertible without narrowing to the specified dtype (ComplexFloat)",
+            ),
+            (
+                Op::Norm,
+                I32,
+                F64,
+                "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Int",
+            ),
+            (
+                Op::Nanmean,
+                F32,
+                I16,
+                "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: Short",
+            ),
+            (
+                Op::Nanmean,
+                I16,
+                F32,
+                "nanmean(): expected input to have floating point or complex dtype but got Short",
+            ),
+            (Op::Nansum, C64, F32, "nansum on CPU does not support complex inputs"),
+        ] {
+            assert_eq!(as_is(op, own, dtype).unwrap_err().root().to_string(), message);
+        }
+        assert_eq!(as_is(Op::Norm, C64, C128).unwrap().dtype(), F64);
         for (op, dtype, message) in [
             (
                 Op::Mean,
-                DType::I16,
+                I16,
                 "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: Short",
             ),
             (
                 Op::Amax,
-                DType::F32,
+                F32,
                 "amax() got an unexpected keyword argument 'dtype'; it is called as amax(input, dim=(), keepdim=False)",
             ),
         ] {
             assert_eq!(called(op, of(), dtype).unwrap_err().to_string(), message);
         }
-        let third = [of(), vec![Argument::None, false.into(), Argument::DType(DType::F32)]].concat();
+        let third = [of(), vec![Argument::None, false.into(), Argument::DType(F32)]].concat();
         let by_position = call(Op::Sum, Arguments { positional: third, named: Vec::new() });
         assert_eq!(
             by_position.unwrap_err().to_string(),
