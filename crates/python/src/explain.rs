@@ -9,7 +9,7 @@ use zerostride_explain::{Explanation, Lang, Operand, Options, Page};
 
 use crate::error::{raise, type_name};
 use crate::operand::Given;
-use crate::sequence;
+use crate::sequence::{self, Limit};
 
 /// A broadcast explained: what is stretched, what results, what it costs; or why shapes do not go together,
 /// and what would repair that.
@@ -64,11 +64,17 @@ fn operand(object: &Bound<'_, PyAny>) -> PyResult<Operand> {
         Ok(Some(Given::Number(_)) | None) => {}
         Err(error) => return Err(error),
     }
-    let wrong = || {
-        let name = type_name(object);
-        PyTypeError::new_err(format!("explain() takes shapes, as (5, 1, 4), and arrays, not {name}"))
-    };
-    sequence::shape(object)?.map(|shape| Operand::new(&shape)).ok_or_else(wrong)
+    match (sequence::shape(object)?, sequence::integers(object, Limit::Rank)?) {
+        (Some(shape), _) => Ok(Operand::new(&shape)),
+        (None, Some(_)) => Err(PyValueError::new_err(format!(
+            "explain(): {} is no shape: sizes are not negative",
+            object.repr()?
+        ))),
+        (None, None) => Err(PyTypeError::new_err(format!(
+            "explain() takes shapes, as (5, 1, 4), and arrays, not {}",
+            type_name(object)
+        ))),
+    }
 }
 
 #[pymethods]

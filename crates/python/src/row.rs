@@ -5,8 +5,10 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
-use zerostride::{Argument, Arguments, Op, Scalar, Shape, ShapeError, Tensor, broadcast_shapes, policy};
-use zerostride_ops::{Class, Kind};
+use zerostride::{
+    Argument, Arguments, DType, Op, OpError, Scalar, Shape, ShapeError, Tensor, broadcast_shapes, policy,
+};
+use zerostride_ops::{Category, Class, Kind};
 
 use crate::call::Call;
 use crate::error::{TraceError, raise, raise_in, type_name};
@@ -48,9 +50,10 @@ pub(crate) fn function<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<
             }
         }
         (Class::Binary, [a, b]) => {
-            let (a, b) = (operand(op, a)?, operand(op, b)?);
-            if !a.is_traced() && !b.is_traced() {
-                return eager(call.py, op, [a, b], out);
+            let (x, y) = (operand(op, a)?, operand(op, b)?);
+            check_wide([(a, &x), (b, &y)])?;
+            if !x.is_traced() && !y.is_traced() {
+                return eager(call.py, op, [x, y], out);
             }
         }
         _ => {}
@@ -101,7 +104,8 @@ pub(crate) fn in_place<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<
             compute(call.py, [target.numel()], || target.apply_(op, None)).map_err(raise)?;
         }
         (_, Class::Binary, [other]) if call.named.is_empty() => {
-            let other = operand(op, other)?;
+            let (object, other) = (other, operand(op, other)?);
+            check_wide([(receiver, &Given::Tensor(target)), (object, &other)])?;
             let numels = [target.numel(), other.numel()];
             compute(call.py, numels, || target.apply_(op, Some(other.operand()))).map_err(raise)?;
         }
@@ -127,6 +131,7 @@ pub(crate) fn operator<'py>(
         return result.map(Some);
     }
     let (Some(x), Some(y)) = (Given::new(a)?, Given::new(b)?) else { return Ok(None) };
+    check_wide([(a, &x), (b, &y)])?;
     if x.is_traced() || y.is_traced() {
         let positional = vec![Argument::Expr(x.expr()), Argument::Expr(y.expr())];
         let arguments = Arguments { positional, named: Vec::new() };
@@ -177,6 +182,33 @@ pub(crate) fn _stretched(result: &Bound<'_, PyAny>, target: &Bound<'_, PyTensor>
     Err(raise(ShapeError::InPlace { output: shape(target)?, broadcast: shape(own)? }.into()))
 }
 
+/// Refuses an integer that only u64 holds, which stands as an array without dimensions, beside an operand of
+/// another dtype of integers, in which it would be another number.
+fn check_wide<const N: usize>(operands: [(&Bound<'_, PyAny>, &Given<'_>); N]) -> PyResult<()> {
+    if !operands.iter().any(|(object, given)| is_wide(object, given)) {
+        return Ok(());
+    }
+    match operands.iter().find_map(|(_, given)| narrow(given)) {
+        Some(dtype) => Err(raise(OpError::Overflow { dtype }.into())),
+        None => Ok(()),
+    }
+}
+
+fn is_wide(object: &Bound<'_, PyAny>, given: &Given<'_>) -> bool {
+    matches!(given, Given::Foreign(_)) && object.is_exact_instance_of::<PyInt>()
+}
+
+/// The dtype of the operand, if it has integers that are not of u64.
+fn narrow(given: &Given<'_>) -> Option<DType> {
+    let dtype = match given {
+        Given::Tensor(tensor) => tensor.dtype(),
+        Given::Foreign(tensor) => tensor.dtype(),
+        Given::Traced(expr) => expr.dtype().ok()?,
+        Given::Number(_) => return None,
+    };
+    (dtype.category() == Category::Int && dtype != DType::U64).then_some(dtype)
+}
+
 fn operand<'a>(op: Op, object: &'a Bound<'_, PyAny>) -> PyResult<Given<'a>> {
     Given::new(object)?.ok_or_else(|| {
         PyTypeError::new_err(format!(
@@ -215,6 +247,10 @@ struct Gathered<'a, 'py> {
     out: Option<&'a Bound<'py, PyAny>>,
     /// Whether an operand is being traced.
     traced: bool,
+    /// Whether an operand is an integer that only u64 holds.
+    wide: bool,
+    /// The dtype of an operand of other integers.
+    narrow: Option<DType>,
     numels: SmallVec<[usize; 4]>,
 }
 
@@ -225,23 +261,39 @@ impl<'a, 'py> Gathered<'a, 'py> {
         if call.method && receiver < call.positional.len() {
             call.positional[..=receiver].rotate_left(1);
         }
-        let mut gathered =
-            Gathered { arguments: Arguments::default(), out: None, traced: false, numels: SmallVec::new() };
+        let mut gathered = Gathered {
+            arguments: Arguments::default(),
+            out: None,
+            traced: false,
+            wide: false,
+            narrow: None,
+            numels: SmallVec::new(),
+        };
         let kind = |place: usize| signature.arguments.get(place).map(|argument| argument.kind);
+        // An argument that the row has not is refused by the engine, whatever it is.
         for (place, object) in call.positional.iter().enumerate() {
-            let argument = gathered.argument(op, kind(place), object)?;
+            let argument = match place < signature.arguments.len() {
+                true => gathered.argument(op, kind(place), object)?,
+                false => Argument::None,
+            };
             gathered.arguments.positional.push(argument);
         }
         for (name, object) in &call.named {
             match &**name {
                 "out" => gathered.out = Some(*object).filter(|out| !out.is_none()),
                 _ => {
-                    let argument = gathered.argument(op, signature.position(name).and_then(kind), object)?;
+                    let argument = match signature.position(name) {
+                        Some(place) => gathered.argument(op, kind(place), object)?,
+                        None => Argument::None,
+                    };
                     gathered.arguments.named.push((name.clone(), argument));
                 }
             }
         }
-        Ok(gathered)
+        match gathered.narrow.filter(|_| gathered.wide) {
+            Some(dtype) => Err(raise(OpError::Overflow { dtype }.into())),
+            None => Ok(gathered),
+        }
     }
 
     fn argument(&mut self, op: Op, kind: Option<Kind>, object: &Bound<'_, PyAny>) -> PyResult<Argument> {
@@ -268,6 +320,8 @@ impl<'a, 'py> Gathered<'a, 'py> {
         }
         let given = operand(op, object)?;
         self.traced |= given.is_traced();
+        self.wide |= is_wide(object, &given);
+        self.narrow = self.narrow.or_else(|| narrow(&given));
         self.numels.push(given.numel());
         Ok(match given {
             Given::Number(number) if kind != Some(Kind::Operand) => Argument::Number(number),

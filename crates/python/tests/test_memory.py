@@ -79,6 +79,27 @@ def test_integers_of_64_bits_without_a_sign():
         zs.tensor([large])
 
 
+def test_an_integer_that_only_u64_holds_is_no_other_number():
+    large = 2**64 - 1
+    tensor = zs.tensor([large, 1], dtype=zs.uint64)
+    assert (tensor == large).tolist() == [True, False] and (large - tensor).tolist() == [0, large - 1]
+    assert zs.clamp(tensor, 5, large - 1).tolist() == [large - 1, 5]
+    assert (zs.ones(2) + large).dtype == zs.float32 and (zs.tensor([True]) + large).tolist() == [0]
+    assert zs.where(zs.tensor([True, False]), tensor, large).tolist() == [large, large]
+    signed = zs.tensor([-1, 2])
+    for call in (
+        lambda: signed == large, lambda: large * signed, lambda: signed.add_(large), lambda: zs.clamp(signed, max=large),
+        lambda: signed.clamp_(0, large), lambda: zs.where(signed > 0, signed, large), lambda: zs.add(signed, large, alpha=2),
+        lambda: signed.masked_fill(signed > 0, large), lambda: zs.add(np.array([1]), large),
+        lambda: zs.fuse(lambda x: x + large)(signed),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match="^value cannot be converted to type int64_t without overflow$"):
+            call()
+    with pytest.raises(RuntimeError, match="type uint8_t without overflow"):
+        signed.to(zs.uint8) + large
+    assert signed.tolist() == [-1, 2]
+
+
 def test_read_only_memory_is_not_written():
     source = np.arange(3.0)
     source.flags.writeable = False
