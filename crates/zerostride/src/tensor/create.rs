@@ -331,13 +331,19 @@ fn count_steps(start: Scalar, end: Scalar, step: Scalar) -> Result<usize> {
         return usize::try_from((end - start).unsigned_abs().div_ceil(step.unsigned_abs()))
             .map_err(|_| away());
     }
-    let (start, end) = (start.to_f64(), end.to_f64());
-    let len = ((end - start) / step.to_f64()).ceil();
+    let (start, end, step) = (start.to_f64(), end.to_f64(), step.to_f64());
     if !(start.is_finite() && end.is_finite()) {
         let [start, end] = [start, end].map(printed);
         return Err(Error::runtime(format_args!("unsupported range: {start} -> {end}")));
     }
-    if (0.0..9.0e18).contains(&len) { Ok(len as usize) } else { Err(away()) }
+    if !step.is_finite() {
+        return Err(Error::runtime(format_args!("step must be finite but got {}", printed(step))));
+    }
+    if start != end && (start < end) != (step > 0.0) {
+        return Err(away());
+    }
+    let len = ((end - start) / step).ceil();
+    if len < 9.0e18 { Ok(len as usize) } else { Err(Error::runtime("invalid size, possible overflow?")) }
 }
 
 fn check_held(numbers: &[Scalar], dtype: DType) -> Result<()> {

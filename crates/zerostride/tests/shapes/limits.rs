@@ -56,6 +56,8 @@ fn results_of_too_many_bytes_are_refused_with_their_size() {
     assert_refused(stack(&[&line, &line], 0), wide);
     assert_refused(cat(&[&line; 8], 0), "18446744073709551615");
     assert_refused(stretched(&[1 << 20], DType::F64).repeat(&[1 << 41]), wide);
+    assert_refused(Tensor::arange(0, 1, 1e-30), "invalid size, possible overflow?");
+    assert_refused(Tensor::arange(0, -1, f64::NEG_INFINITY), "step must be finite but got -inf");
     assert_refused(Tensor::arange(0, i64::MAX, 1), "9223372036854775807");
     assert_refused(Tensor::arange(i64::MIN, i64::MAX, 1), "18446744073709551615");
     assert_refused(Tensor::arange(0.0, 4e18, 1.0), "4000000000000000000");
