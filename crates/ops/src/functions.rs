@@ -36,6 +36,10 @@ macro_rules! for_each_function {
                 Reshape reshape [reshape] both (input: value, shape: sizes "*shape");
                 /// The same elements under other sizes; -1 is inferred.
                 View reshape [view] method (input: value, shape: sizes "*shape");
+                /// The same elements in the shape of another tensor, without copying where that is possible.
+                ReshapeAs reshape [reshape_as] method (input: value, other: sizes_of);
+                /// The same elements in the shape of another tensor.
+                ViewAs reshape [view_as] method (input: value, other: sizes_of);
                 /// Adds a dimension of size 1.
                 Unsqueeze unsqueeze [unsqueeze] both (input: value, dim: integer);
                 /// Adds a dimension of size 1: the array API's name of `unsqueeze`.

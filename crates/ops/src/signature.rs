@@ -111,8 +111,8 @@ pub(crate) struct Parameter {
 ///   freedom that are lost.
 ///
 /// Types of functions' arguments:
-/// - `value`: a tensor or expression; `factor`: an expression; `shape_of`: the shape of a tensor or
-///   expression;
+/// - `value`: a tensor or expression; `factor`: an expression; `shape_of`, `sizes_of`: the shape of a
+///   tensor or expression;
 /// - `tensor`, `tensors`: a tensor whose elements are read, or a list of them; `optional_tensor` may be
 ///   `None`;
 /// - `integer`, `long`, `integers`: integers, or `None` for none; `optional_integer` and `optional_integers`
@@ -135,6 +135,7 @@ macro_rules! parameter {
     (kinds value) => { &[Kind::Operand] };
     (kinds factor) => { &[Kind::Operand] };
     (kinds shape_of) => { &[Kind::Operand] };
+    (kinds sizes_of) => { &[Kind::Operand] };
     (kinds tensor) => { &[Kind::Tensor] };
     (kinds optional_tensor) => { &[Kind::Tensor] };
     (kinds tensors) => { &[Kind::Tensors] };

@@ -9,7 +9,7 @@ import zerostride as zs
 LEFT_OUT = {
     "__array__", "__buffer__", "__dlpack__", "__hash__", "__reduce__", "__reduce_ex__", "__sizeof__", "data_ptr", "empty_like",
     "set_num_threads", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "seed", "__class__", "__new__", "__init__",
-    "__init_subclass__", "__subclasshook__", "__del__", "view", "fuse", "grad", "value_and_grad",
+    "__init_subclass__", "__subclasshook__", "__del__", "view", "view_as", "fuse", "grad", "value_and_grad",
 }  # fmt: skip
 
 

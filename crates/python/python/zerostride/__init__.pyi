@@ -672,6 +672,8 @@ class _Operations:
         """Stretches the tensor to the shape of another one."""
     def reshape(self, *shape: _Sizes) -> Tensor:
         """The same elements under other sizes, without copying where that is possible; -1 is inferred."""
+    def reshape_as(self, other: _Operand) -> Tensor:
+        """The same elements in the shape of another tensor, without copying where that is possible."""
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """Adds a dimension of size 1."""
     def squeeze(self, dim: _Sizes | None = None) -> Tensor:
@@ -766,6 +768,8 @@ class _Operations:
         """The tensor on an NVIDIA GPU, "cuda" or "cuda:1": the tensor itself if it is there, else a copy. What is computed with it is computed there, with the same bits."""
     def astype(self, dtype: _DType, *, copy: builtins.bool = True) -> Tensor:
         """The elements converted to another dtype; with `copy=False` the tensor itself if it has that dtype."""
+    def type_as(self, other: _Operand) -> Tensor:
+        """The elements converted to the dtype of another tensor; the tensor itself if it has that dtype."""
     def float(self, *, memory_format: Any | None = None) -> Tensor:
         """The elements as float32."""
     def double(self, *, memory_format: Any | None = None) -> Tensor:
@@ -848,6 +852,8 @@ class _Operations:
         """Stretches the tensor to a shape, without copying: another name of `expand`."""
     def view(self, *shape: _Sizes) -> Tensor:
         """The same elements under other sizes, as a view; -1 is inferred."""
+    def view_as(self, other: _Operand) -> Tensor:
+        """The same elements in the shape of another tensor, as a view."""
     def transpose(self, dim0: _Sizes | None = None, dim1: builtins.int | None = None) -> Tensor:
         """Swaps two dimensions; or reorders all, as NumPy does, by a list of them, or by none into their reverse."""
     def ravel(self) -> Tensor:

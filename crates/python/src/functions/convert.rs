@@ -39,6 +39,14 @@ rows! {
             _ => cast(a, dtype)?,
         }
     };
+    /// The elements converted to the dtype of another tensor; the tensor itself if it has that dtype.
+    method "type_as" "input, other" |a| {
+        let dtype = match a.value("other")? {
+            Value::Tensor(other) => other.dtype(),
+            Value::Traced(other) => other.dtype().map_err(raise)?,
+        };
+        cast(a, dtype)?
+    };
     /// The elements as float32.
     method "float" "input, *, memory_format=None" |a| cast(a, DType::F32)?;
     /// The elements as float64.

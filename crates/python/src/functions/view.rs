@@ -43,6 +43,14 @@ rows! {
         Value::Tensor(x) => Value::Tensor(x.view(&a.sizes_of("shape")?).map_err(raise)?),
         Value::Traced(x) => Value::Traced(check(x.reshape(&a.sizes_of("shape")?))?),
     };
+    /// The same elements in the shape of another tensor, as a view.
+    method "view_as" "input, other" |a| {
+        let sizes: Vec<isize> = shape(&a.value("other")?)?.into_iter().map(|size| size as isize).collect();
+        match a.value("input")? {
+            Value::Tensor(x) => Value::Tensor(x.view(&sizes).map_err(raise)?),
+            Value::Traced(x) => Value::Traced(check(x.reshape(&sizes))?),
+        }
+    };
     /// Swaps two dimensions; or reorders all, as NumPy does, by a list of them, or by none into their
     /// reverse.
     both "transpose" "input, dim0=None, dim1=None" |a| match (a.optional("dim0"), a.optional("dim1")) {

@@ -4,6 +4,7 @@
 use zerostride_ops::{DType, Scalar};
 use zerostride_shape::{Layout, Shape, infer_size, result_order};
 
+use crate::tensor::signed;
 use crate::{Expr, Result, Tensor, plan};
 
 impl Tensor {
@@ -23,6 +24,22 @@ impl Tensor {
         self.reshape_to(&shape)
     }
 
+    /// `reshape` to the shape of another tensor: a view where possible, else a copy.
+    ///
+    /// # Errors
+    /// The numbers of elements differ, or there is no memory for a copy.
+    ///
+    /// ```
+    /// use zerostride::{Tensor, tensor};
+    /// let x = Tensor::arange(0, 4, 1)?;
+    /// let square = x.reshape_as(&tensor![[0, 0], [0, 0]])?;
+    /// assert_eq!(square.t()?.reshape_as(&x)?.to_vec::<i64>()?, [0, 2, 1, 3]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn reshape_as(&self, other: &Tensor) -> Result<Tensor> {
+        self.reshape(&signed(other.shape()))
+    }
+
     /// Merges several dimensions into one: a view where possible, else a copy.
     ///
     /// # Errors
@@ -32,8 +49,7 @@ impl Tensor {
     }
 
     fn reshape_to(&self, shape: &Shape) -> Result<Tensor> {
-        let sizes: Vec<isize> = shape.iter().map(|&size| size as isize).collect();
-        match self.layout().view(&sizes) {
+        match self.layout().view(&signed(shape)) {
             Ok(layout) => Ok(self.with_layout(layout)),
             Err(_) => Ok(self.row_major()?.with_layout(Layout::contiguous(shape.clone()))),
         }

@@ -99,6 +99,26 @@ impl Tensor {
     pub fn expand_as(&self, other: &Tensor) -> Result<Tensor> {
         self.broadcast_to(other.shape())
     }
+
+    /// `view` with the shape of another tensor.
+    ///
+    /// # Errors
+    /// The numbers of elements differ, or it takes a copy; [`Tensor::reshape_as`] makes one.
+    ///
+    /// ```
+    /// use zerostride::{Tensor, tensor};
+    /// let x = Tensor::arange(0, 4, 1)?;
+    /// assert_eq!(x.view_as(&tensor![[0, 0], [0, 0]])?.shape(), [2, 2]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn view_as(&self, other: &Tensor) -> Result<Tensor> {
+        self.view(&signed(other.shape()))
+    }
+}
+
+/// A shape as the sizes that `view` and `reshape` take.
+pub(crate) fn signed(shape: &[usize]) -> Vec<isize> {
+    shape.iter().map(|&size| size as isize).collect()
 }
 
 /// Expands all tensors to their common shape, without copies.

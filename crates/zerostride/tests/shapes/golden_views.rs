@@ -43,6 +43,11 @@ impl Arguments<'_> {
         }
     }
 
+    /// A tensor of the shape that is the argument.
+    fn other(&self) -> Tensor {
+        Tensor::zeros(&list::<usize>(&self.0[0]["shape"])).unwrap()
+    }
+
     /// The list as sizes; `None` where a size is negative.
     fn sizes(&self) -> Option<Vec<usize>> {
         self.ints(0).iter().map(|&size| usize::try_from(size).ok()).collect()
@@ -58,7 +63,9 @@ fn on_tensor(name: &str, x: &Tensor, arguments: &Arguments<'_>) -> Option<Result
             Some(sizes) => x.broadcast_to(&sizes),
             None => x.expand(&arguments.ints(0)),
         },
-        "expand_as" => x.expand_as(&Tensor::zeros(&list::<usize>(&arguments.0[0]["shape"])).unwrap()),
+        "expand_as" => x.expand_as(&arguments.other()),
+        "view_as" => x.view_as(&arguments.other()),
+        "reshape_as" => x.reshape_as(&arguments.other()),
         "view" => x.view(&arguments.ints(0)),
         "reshape" => x.reshape(&arguments.ints(0)),
         "squeeze" if arguments.0.is_empty() => x.squeeze(),

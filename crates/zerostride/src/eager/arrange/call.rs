@@ -9,6 +9,7 @@ use super::join::JoinedParts;
 use super::repeat::Repeats;
 use super::results::Results;
 use crate::expr::ContractedDims;
+use crate::tensor::signed;
 use crate::{Argument, Dims, Error, Expr, Result, Tensor};
 
 /// The outcome of a call.
@@ -168,6 +169,11 @@ define_types! {
         Argument::Expr(expr) => expr.shape()?.to_vec(),
         Argument::Number(_) => Vec::new(),
     }
+    sizes_of -> Vec<isize>, "a tensor" {
+        Argument::Tensor(tensor) => signed(tensor.shape()),
+        Argument::Expr(expr) => signed(expr.shape()?),
+        Argument::Number(_) => Vec::new(),
+    }
     tensor -> Tensor, "a tensor" { Argument::Tensor(tensor) => tensor, }
     optional_tensor -> Option<Tensor>, "a tensor" { Argument::Tensor(tensor) => Some(tensor), Argument::None => None, }
     tensors -> Vec<Tensor>, "a list of tensors" { Argument::Tensors(tensors) => tensors, }
@@ -200,6 +206,7 @@ define_types! {
 #[rustfmt::skip]
 macro_rules! lent {
     (shape_of $value:ident) => { &$value };
+    (sizes_of $value:ident) => { &$value };
     (tensor $value:ident) => { &$value };
     (optional_tensor $value:ident) => { $value.as_ref() };
     (tensors $value:ident) => { &$value.iter().collect::<Vec<_>>() };
