@@ -1,5 +1,5 @@
-//! Owns order statistics: medians, quantiles, and the k-th smallest element. It does not know how elements
-//! are sorted (`sort.rs`).
+//! Owns order statistics: medians, quantiles, the k-th smallest element, and the extremes with their indices.
+//! It does not know how elements are sorted (`sort.rs`).
 
 use std::str::FromStr;
 
@@ -8,7 +8,8 @@ use zerostride_shape::ErrorClass;
 
 use super::named_dim;
 use super::sort::{Rank, Wanted};
-use crate::{Error, Expr, Result, Tensor, keepdim};
+use crate::eager::evaluate::eval_all;
+use crate::{Dims, Error, Expr, Result, Tensor, keepdim};
 
 /// The value of a quantile that falls between two elements.
 ///
@@ -127,6 +128,68 @@ impl Tensor {
     /// ```
     pub fn kthvalue(&self, k: usize, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> {
         self.ranked("kthvalue", "kthvalue_cpu", Rank::At(k.wrapping_sub(1)), dim, keepdim)
+    }
+
+    /// The largest elements along a dimension, and the index of the first of each: `torch.max(dim)`. NaN
+    /// counts as the largest. [`Tensor::amax`] gives the elements alone, over any dimensions, and
+    /// [`Tensor::maximum`] the larger of two.
+    ///
+    /// # Errors
+    /// The dimension does not exist or has no elements, the dtype is complex, or there is no memory.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let (values, indices) = tensor![[3.0, 1.0, 2.0], [4.0, 6.0, 5.0]].max(1, false)?;
+    /// assert_eq!(values.to_vec::<f32>()?, [3.0, 6.0]);
+    /// assert_eq!(indices.to_vec::<i64>()?, [0, 1]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn max(&self, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> {
+        self.extreme("max", Expr::max_along, Expr::argmax, dim, keepdim)
+    }
+
+    /// The smallest elements along a dimension, and the index of the first of each: `torch.min(dim)`. NaN
+    /// counts as the smallest.
+    ///
+    /// # Errors
+    /// As [`Tensor::max`].
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let (values, indices) = tensor![[3.0, 1.0, 2.0], [4.0, 6.0, 5.0]].min(0, true)?;
+    /// assert_eq!((values.shape(), values.to_vec::<f32>()?), (&[1, 3][..], vec![3.0, 1.0, 2.0]));
+    /// assert_eq!(indices.to_vec::<i64>()?, [0, 0, 0]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn min(&self, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> {
+        self.extreme("min", Expr::min_along, Expr::argmin, dim, keepdim)
+    }
+
+    /// The extremes along a dimension and their indices, computed in one pass.
+    fn extreme(
+        &self,
+        name: &str,
+        values: fn(&Expr, Dims) -> Expr,
+        indices: fn(&Expr, Dims) -> Expr,
+        dim: isize,
+        keeps: bool,
+    ) -> Result<(Tensor, Tensor)> {
+        let place = named_dim(dim, self.ndim())?;
+        if self.dtype().category() == Category::Complex {
+            let message = format!("{name}(): does not support complex input");
+            return Err(Error::Argument { class: ErrorClass::Type, message });
+        }
+        if let Some(place) = place.filter(|&place| self.shape().get(place) == Some(&0)) {
+            let message = format!("{name}(): Expected reduction dim {place} to have non-zero size.");
+            return Err(Error::Argument { class: ErrorClass::Index, message });
+        }
+        let x = Expr::current(self);
+        // Bools have no index of the largest of their own.
+        let ranked = if self.dtype() == DType::Bool { x.to_dtype(DType::U8) } else { x.clone() };
+        let dims = || if keeps { keepdim(dim) } else { Dims::from(dim) };
+        let mut both = eval_all(&[values(&x, dims()), indices(&ranked, dims())])?.into_iter();
+        let mut next = || both.next().expect("two expressions have two results");
+        Ok((next(), next()))
     }
 
     /// The median of all elements.
