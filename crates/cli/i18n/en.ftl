@@ -87,6 +87,7 @@ tensors-are-no-tensor = a list of tensors is not a tensor
 first-of-them = [0] behind it takes the first of them; stack([a, b]) and cat([a, b]) put them together
 list-holds-numbers = a list holds numbers, not { $kind }
 does-not-fit = { $number } does not fit in { $dtype }
+unsigned-has-a-dtype = u64 holds it, as in [18446744073709551615]:u64; for a float, write it with a point: `1e20`, `5.0`
 tensor-out-of-range = index { $place } is out of range: there are { $count } tensors
 is-no-index = { $kind } is not an index
 indices = an index is an integer, a slice, None, `...`, a mask or integers, as in x[x > 0] and x[[0, 2]]

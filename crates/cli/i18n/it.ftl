@@ -87,6 +87,7 @@ tensors-are-no-tensor = una lista di tensori non è un tensore
 first-of-them = con [0] dopo la lista si prende il primo; stack([a, b]) e cat([a, b]) li uniscono
 list-holds-numbers = una lista contiene numeri, non { $kind }
 does-not-fit = { $number } non sta in { $dtype }
+unsigned-has-a-dtype = sta in u64, come in [18446744073709551615]:u64; per un float, scriverlo con il punto: `1e20`, `5.0`
 tensor-out-of-range = l'indice { $place } è fuori intervallo: ci sono { $count } tensori
 is-no-index = { $kind } non è un indice
 indices = un indice è un intero, uno slice, None, `...`, una maschera o interi, come in x[x > 0] e x[[0, 2]]

@@ -17,6 +17,9 @@ use crate::words::{engine, say};
 /// The argument and the output that are standard input and output.
 pub(crate) const STANDARD: &str = "-";
 
+/// How much of a file is read to see whether it is a table.
+const START_BYTES: u64 = 1 << 16;
+
 /// What an `.npy` file, and an `.npz` file starts with.
 const MAGICS: [(&[u8], Format); 2] = [(b"\x93NUMPY", Format::Npy), (b"PK\x03\x04", Format::Npz)];
 
@@ -40,18 +43,38 @@ fn is_standard(file: &str) -> bool {
     [STANDARD, "/dev/stdin"].contains(&file)
 }
 
-/// The file and the column or array of an argument that names a table or a stream, which are read whole.
-pub(crate) fn locate_whole(text: &str) -> Option<(&str, Option<&str>)> {
-    let (file, name) = match text.rsplit_once(':') {
+/// Splits `file:name`, where the name is that of a column or an array.
+fn split(text: &str) -> (&str, Option<&str>) {
+    match text.rsplit_once(':') {
         Some((file, name)) if !Path::new(text).exists() => (file, Some(name)),
         _ => (text, None),
-    };
-    (is_table(Path::new(file)) || is_stream(file)).then_some((file, name))
+    }
+}
+
+/// The file and the column or array of an argument that names a table or a stream, which are read whole.
+pub(crate) fn locate_whole(text: &str) -> Option<(&str, Option<&str>)> {
+    let (file, name) = split(text);
+    (is_table(Path::new(file)) || is_stream(file) || holds_table(file)).then_some((file, name))
+}
+
+/// Whether a file whose ending says no format begins as a table.
+fn holds_table(file: &str) -> bool {
+    let path = Path::new(file);
+    if Format::from_path(path).is_some() || !path.is_file() {
+        return false;
+    }
+    let mut start = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(START_BYTES).read_to_end(&mut start));
+    if start.len() as u64 == START_BYTES {
+        // The last line may be cut.
+        start.truncate(start.iter().rposition(|&byte| byte == b'\n').unwrap_or_default());
+    }
+    read.is_ok() && table::begins(&start)
 }
 
 /// Whether an argument names standard input.
 pub(crate) fn is_standard_input(text: &str) -> bool {
-    locate_whole(text).is_some_and(|(file, _)| is_standard(file))
+    is_standard(split(text).0)
 }
 
 /// What messages call a file.
@@ -103,7 +126,9 @@ pub(crate) fn names_file(text: &str) -> bool {
     let is_store = |folder| Format::from_path(folder) == Some(Format::Zarr);
     let is_value = |text: &str| is_name(text) || text.parse::<f64>().is_ok();
     let is_there = || file.is_file() && !file.to_str().is_some_and(is_value);
-    locate_whole(text).is_some()
+    let whole = split(text).0;
+    is_table(Path::new(whole))
+        || is_stream(whole)
         || Format::from_path(file).is_some()
         || file.ancestors().any(is_store)
         || is_there()

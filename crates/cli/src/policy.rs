@@ -101,5 +101,8 @@ fn operands(ast: &Ast, node: &Node) -> Vec<Span> {
         _ => Vec::new(),
     };
     let nodes = ids.into_iter().map(|id| &ast[id]);
-    nodes.filter(|node| !matches!(node.kind, Kind::Number(_))).map(|node| node.span).collect()
+    nodes
+        .filter(|node| !matches!(node.kind, Kind::Number(_) | Kind::Unsigned(_)))
+        .map(|node| node.span)
+        .collect()
 }

@@ -123,6 +123,14 @@ pub(crate) fn read(text: &[u8], file: &str, column: Option<&str>, budget: &Budge
     })
 }
 
+/// Whether text begins as a table: its first line, or the one after a line of names, has numbers alone.
+pub(crate) fn begins(text: &[u8]) -> bool {
+    let mut rows = Rows::new(text);
+    let has_row = rows.next().is_ok_and(|has_row| has_row);
+    let mut cells = rows.record.iter();
+    has_row && cells.all(|cell| number(cell).is_some()) && rows.record.iter().any(|cell| !cell.is_empty())
+}
+
 /// What a table holds: the whole of it, and its columns if these have names, or one column.
 pub(crate) struct Content {
     pub(crate) rows: usize,

@@ -83,7 +83,7 @@ fn refuse_names(ast: &Ast) -> Result<(), Problem> {
 fn value(part: Part, dtype: Option<DType>) -> Result<Value, Fault> {
     match (dtype, &part.value) {
         (Some(dtype), _) => Ok(Value::Tensor(part.converted(dtype)?)),
-        (None, Value::Number(_)) => Ok(part.value),
+        (None, Value::Number(_) | Value::Unsigned(_)) => Ok(part.value),
         (None, _) => Ok(Value::Tensor(part.tensor()?)),
     }
 }

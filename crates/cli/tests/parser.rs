@@ -12,6 +12,7 @@ fn show(ast: &Ast, id: NodeId) -> String {
     let all = |ids: &[NodeId]| ids.iter().map(|&id| show(ast, id)).collect::<Vec<_>>().join(" ");
     match &ast[id].kind {
         Kind::Number(number) => number.to_string(),
+        Kind::Unsigned(number) => number.to_string(),
         Kind::None => "None".to_owned(),
         Kind::Word(word) => format!("'{word}'"),
         Kind::Name(name) => name.to_string(),
@@ -109,6 +110,7 @@ fn numbers_are_read_as_python_reads_them() {
         ("1_000", "1000"),
         ("9223372036854775807", "9223372036854775807"),
         ("-9223372036854775808", "-9223372036854775808"),
+        ("18446744073709551615", "18446744073709551615"),
         ("1e-5", "1e-5"),
         (".5", "0.5"),
         ("5.", "5.0"),
@@ -175,7 +177,7 @@ fn a_mistake_is_found_where_it_is() {
         ("012", "012", "an integer does not start with 0"),
         ("1e999", "1e999", "this number is too large for a float"),
         ("1 + 1e999j", "1e999j", "this number is too large for a float"),
-        ("9223372036854775808", "9223372036854775808", "this integer does not fit in 64 bits"),
+        ("18446744073709551616", "18446744073709551616", "this integer does not fit in 64 bits"),
         ("-9223372036854775808 ** 2", "-9223372036854775808", "this integer does not fit in 64 bits"),
         ("-9223372036854775809", "9223372036854775809", "this integer does not fit in 64 bits"),
         ("'abc", "'abc", "this quote is never closed"),

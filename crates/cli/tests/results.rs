@@ -264,6 +264,74 @@ fn files_without_an_ending_are_read_by_their_content() {
 
 #[cfg(unix)]
 #[test]
+fn tables_are_read_by_their_content_where_the_ending_says_no_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let long = (0..20_000).map(|row| format!("{row},{row}\n")).collect::<String>();
+    for (name, text, printed) in [
+        ("named.txt", "a,b\n1,2\n3,4\n", "tensor([[1, 2],\n        [3, 4]])"),
+        ("bare.dat", "1;2.5\n", "tensor([[1.0000, 2.5000]], dtype=torch.float64)"),
+        ("tabs", "1\t2\n", "tensor([[1, 2]])"),
+        ("long", &long, "tensor([[    0,     0],"),
+    ] {
+        fs::write(path(name), text).unwrap();
+        let run = zs(&["eval", "x", &format!("x={}", path(name))]);
+        assert!(run.status == 0 && run.stdout.starts_with(printed), "{name}: {}{}", run.stdout, run.stderr);
+    }
+    assert_eq!(zs(&["eval", "x", &format!("x={}:b", path("named.txt"))]).stdout, "tensor([2, 4])\n");
+    assert!(zs(&["info", &path("named.txt")]).stdout.contains("a table of 2 rows and 2 columns"));
+    for (name, text) in [("diary", "Dear diary,\ntoday\n"), ("word", "hello\n"), ("spaces", "1 2\n3 4\n")] {
+        fs::write(path(name), text).unwrap();
+        let run = zs(&["eval", "x", &format!("x={}", path(name))]);
+        let refused = run.stderr.contains("unknown format: it starts with");
+        assert!(run.status == 2 && refused, "{name}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn integers_that_only_u64_holds_are_no_other_numbers() {
+    let x = "x=[18446744073709551615, 1]:u64";
+    for (expression, printed) in [
+        ("x", "tensor([18446744073709551615,                    1], dtype=torch.uint64)"),
+        ("x == 18446744073709551615", "tensor([ True, False])"),
+        ("x > 9223372036854775808", "tensor([ True, False])"),
+        (
+            "18446744073709551615 - x",
+            "tensor([                   0, 18446744073709551614], dtype=torch.uint64)",
+        ),
+        (
+            "where(x == 1, x, 18446744073709551614)",
+            "tensor([18446744073709551614,                    1], dtype=torch.uint64)",
+        ),
+        ("clamp(x, 5, 18446744073709551614)[0]", "tensor(18446744073709551614, dtype=torch.uint64)"),
+        ("full([1], 18446744073709551615, dtype=u64)", "tensor([18446744073709551615], dtype=torch.uint64)"),
+        ("x.to(f64) + 18446744073709551615", "tensor([3.6893e+19, 1.8447e+19], dtype=torch.float64)"),
+        ("18446744073709551615", "tensor(18446744073709551615, dtype=torch.uint64)"),
+        ("n * x[1]", "tensor(18446744073709551615, dtype=torch.uint64)"),
+        ("[0.5, 18446744073709551615]", "tensor([5.0000e-01, 1.8447e+19])"),
+    ] {
+        let run = zs(&["eval", expression, x, "n=18446744073709551615"]);
+        assert_eq!(run.stdout.trim_end(), printed, "{expression}: {}", run.stderr);
+    }
+    for (expression, dtype) in [
+        ("18446744073709551615 + 1", "i64"),
+        ("~18446744073709551615", "i64"),
+        ("[1, 2] + 18446744073709551615", "i64"),
+        ("[1, 18446744073709551615]", "i64"),
+        ("x.to(u8) == 18446744073709551615", "u8"),
+        ("s.add_(18446744073709551615)", "i64"),
+        ("full([1], 18446744073709551615)", "i64"),
+        ("[-1, 18446744073709551615]", "i64"),
+    ] {
+        let run = zs(&["eval", expression, x, "s=[1, 2]"]);
+        let refusal = format!("error: 18446744073709551615 does not fit in {dtype}\n");
+        assert!(run.status == 2 && run.stderr.contains(&refusal), "{expression}: {}", run.stderr);
+    }
+    let run = zs(&["eval", "y", "y=18446744073709551615:i64"]);
+    assert!(run.stderr.starts_with("error: 18446744073709551615 does not fit in i64\n"), "{}", run.stderr);
+}
+
+#[test]
 fn pipes_are_read_as_standard_input_is() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");

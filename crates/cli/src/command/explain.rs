@@ -187,6 +187,7 @@ impl Given {
             Sizes::Values(start) => {
                 let tensor = match value_text::written(text, start, budget)? {
                     Value::Number(number) => Tensor::scalar(number)?,
+                    Value::Unsigned(number) => Tensor::from_slice(&[number], &[])?,
                     Value::Tensor(tensor) => tensor.eval()?,
                     _ => unreachable!("a value is a number or a tensor"),
                 };

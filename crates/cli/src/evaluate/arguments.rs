@@ -88,6 +88,7 @@ impl Part {
     pub(super) fn unwanted(&self, wanted: &str) -> Fault {
         let found = match &self.value {
             Value::Number(number) => number.to_string(),
+            Value::Unsigned(number) => number.to_string(),
             other => other.kind(),
         };
         Problem::new(say!("expected", expected = wanted, found = found), self.span).into()

@@ -234,8 +234,9 @@ fn full(a: &mut Bound<'_>, number: Scalar) -> Result<Tensor, Fault> {
 fn full_of(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
     let size = a.required("size")?;
     let shape = size.counts()?;
-    let number = number(a, "fill_value")?;
-    let dtype = a.dtype("dtype")?.unwrap_or(number.dtype());
+    let named = a.dtype("dtype")?;
+    let number = filling(a, named.unwrap_or(DType::I64))?;
+    let dtype = named.unwrap_or(number.dtype());
     a.create(&shape, dtype, || Tensor::full(&shape, number, dtype))
 }
 
@@ -244,9 +245,22 @@ fn like(a: &mut Bound<'_>, number: Option<Scalar>) -> Result<Tensor, Fault> {
     let input = a.tensor("input")?;
     let engine = |error| a.fault(error);
     let (shape, own) = (input.shape().map_err(engine)?.to_vec(), input.dtype().map_err(engine)?);
-    let number = number.map_or_else(|| self::number(a, "fill_value"), Ok)?;
     let dtype = a.dtype("dtype")?.unwrap_or(own);
+    let number = number.map_or_else(|| filling(a, dtype), Ok)?;
     a.create(&shape, dtype, || Tensor::full(&shape, number, dtype))
+}
+
+/// The number that fills a tensor of this dtype. One that only u64 holds is the i64 of the same bits, which
+/// is stored as that u64.
+fn filling(a: &mut Bound<'_>, dtype: DType) -> Result<Scalar, Fault> {
+    let part = a.required("fill_value")?;
+    part.check_unsigned(dtype)?;
+    match part.value {
+        Value::Number(number) => Ok(number),
+        Value::Unsigned(number) if dtype == DType::U64 => Ok(Scalar::Int(number as i64)),
+        Value::Unsigned(number) => Ok(Scalar::Float(number as f64)),
+        _ => Err(part.unwanted(&say!("a-number"))),
+    }
 }
 
 fn number(a: &mut Bound<'_>, name: &str) -> Result<Scalar, Fault> {

@@ -81,6 +81,7 @@ impl Walk<'_> {
     fn node(&mut self, node: &Node) -> Result<Value, Fault> {
         match &node.kind {
             Kind::Number(number) => Ok(Value::Number(*number)),
+            Kind::Unsigned(number) => Ok(Value::Unsigned(*number)),
             Kind::None => Ok(Value::None),
             Kind::Word(word) => Ok(Value::Word(word.to_string())),
             Kind::Name(name) => self.name(name, node.span),

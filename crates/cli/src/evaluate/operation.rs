@@ -98,6 +98,7 @@ struct Call {
 
 fn run(op: Op, signature: &Signature, given: Given, enter: Enter) -> Result<Call, Fault> {
     let span = given.span;
+    check_unsigned(op, signature, &given)?;
     let is_unbounded =
         op == Op::Clamp && given.operands(signature).filter(|part| !part.is_none()).count() < 2;
     let mut operands = Vec::new();
@@ -129,6 +130,26 @@ fn run(op: Op, signature: &Signature, given: Given, enter: Enter) -> Result<Call
     }
 }
 
+/// Refuses an integer from 2^63 on beside operands that would make another number of it, and beside bare
+/// numbers alone, whose arithmetic is that of i64.
+fn check_unsigned(op: Op, signature: &Signature, given: &Given) -> Result<(), Fault> {
+    let is_unsigned = |part: &&Part| matches!(part.value, Value::Unsigned(_));
+    let Some(number) = given.operands(signature).find(is_unsigned) else { return Ok(()) };
+    let is_bare = |part: &Part| matches!(part.value, Value::Number(_) | Value::Unsigned(_));
+    if op.info().class.is_elementwise() && given.operands(signature).all(is_bare) {
+        return number.check_unsigned(DType::I64);
+    }
+    for part in given.operands(signature).filter(|part| !is_bare(part) && !part.is_none()) {
+        // An operand that is none, or has an error, is refused as such.
+        if let Ok(operand) = part.clone().operand()
+            && let Ok(dtype) = operand.dtype()
+        {
+            number.check_unsigned(dtype)?;
+        }
+    }
+    Ok(())
+}
+
 fn argument(op: Op, part: Part, kind: Option<Kind>, first: bool, enter: Enter) -> Result<Argument, Fault> {
     let reduces = first && !op.info().class.is_elementwise();
     Ok(match part.value {
@@ -141,6 +162,7 @@ fn argument(op: Op, part: Part, kind: Option<Kind>, first: bool, enter: Enter) -
             )
         }
         Value::Number(_) if reduces => Argument::Expr(part.tensor()?),
+        Value::Unsigned(_) => Argument::Expr(part.operand()?),
         Value::Number(number) => Argument::Expr(number.into()),
         Value::Tensor(expr) => Argument::Expr(expr),
         Value::Sequence(_) if kind == Some(Kind::Dims) => Argument::Dims(part.integers()?),

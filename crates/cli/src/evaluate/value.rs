@@ -12,6 +12,9 @@ use crate::words::say;
 pub(crate) enum Value {
     /// A bare number, with Python's arithmetic.
     Number(Scalar),
+    /// A bare integer from 2^63 on, which only u64 holds: an operand of u64 and floats, without arithmetic of
+    /// its own.
+    Unsigned(u64),
     /// A tensor, or an expression that gives one.
     Tensor(Expr),
     /// A list or tuple.
@@ -47,7 +50,7 @@ impl Value {
     /// Its name in messages.
     pub(super) fn kind(&self) -> String {
         match self {
-            Value::Number(_) => say!("a-number"),
+            Value::Number(_) | Value::Unsigned(_) => say!("a-number"),
             Value::Tensor(_) => say!("a-tensor"),
             Value::Sequence(_) => say!("a-list"),
             Value::Word(_) => say!("a-quoted-word"),
@@ -67,6 +70,7 @@ impl Part {
     pub(super) fn operand(self) -> Result<Expr, Fault> {
         match self.value {
             Value::Number(number) => Ok(number.into()),
+            Value::Unsigned(number) => unsigned(&[number], &[], DType::U64, self.span).map(Expr::from),
             Value::Tensor(expr) => Ok(expr),
             Value::Sequence(items) => Ok(tensor(&items, None, self.span)?.into()),
             other => Err(Problem::new(say!("is-no-operand", kind = other.kind()), self.span).into()),
@@ -84,10 +88,21 @@ impl Part {
         }
     }
 
+    /// Refuses an integer from 2^63 on where another number would become of it.
+    pub(super) fn check_unsigned(&self, dtype: DType) -> Result<(), Fault> {
+        match self.value {
+            Value::Unsigned(number) if dtype.category() == Category::Int && dtype != DType::U64 => {
+                let message = say!("does-not-fit", number = number.to_string(), dtype = dtype.name());
+                Err(Problem::new(message, self.span).help(say!("unsigned-has-a-dtype")).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The part in a dtype. Numbers are converted to it directly, so that none is rounded twice.
     pub(crate) fn converted(self, dtype: DType) -> Result<Expr, Fault> {
         match &self.value {
-            Value::Number(_) => {
+            Value::Number(_) | Value::Unsigned(_) => {
                 Ok(tensor_of(std::slice::from_ref(&self), &[], Some(dtype), self.span)?.into())
             }
             Value::Sequence(items) => Ok(tensor(items, Some(dtype), self.span)?.into()),
@@ -129,10 +144,29 @@ fn tensor(items: &[Part], dtype: Option<DType>, span: Span) -> Result<Tensor, Fa
 }
 
 fn tensor_of(parts: &[Part], shape: &[usize], dtype: Option<DType>, span: Span) -> Result<Tensor, Fault> {
+    let category = |part: &Part| match part.value {
+        Value::Number(number) => Some(number.category()),
+        Value::Unsigned(_) => Some(Category::Int),
+        _ => None,
+    };
+    let dtype = dtype.unwrap_or(match parts.iter().filter_map(category).max() {
+        Some(Category::Bool) => DType::Bool,
+        Some(Category::Int) => DType::I64,
+        Some(Category::Float) | None => DType::DEFAULT_FLOAT,
+        Some(Category::Complex) => DType::C64,
+    });
+    if parts.iter().any(|part| matches!(part.value, Value::Unsigned(_))) {
+        parts.iter().try_for_each(|part| part.check_unsigned(dtype))?;
+        if let Some(numbers) = parts.iter().map(whole).collect::<Option<Vec<u64>>>() {
+            return unsigned(&numbers, shape, dtype, span);
+        }
+    }
     let mut numbers = Vec::with_capacity(parts.len());
     for part in parts {
         match &part.value {
             Value::Number(number) => numbers.push((*number, part.span)),
+            // Beside numbers that u64 does not hold.
+            Value::Unsigned(number) => numbers.push((Scalar::Float(*number as f64), part.span)),
             Value::Tensor(_) => {
                 return Err(Problem::new(say!("tensors-are-no-tensor"), part.span)
                     .help(say!("first-of-them"))
@@ -144,13 +178,6 @@ fn tensor_of(parts: &[Part], shape: &[usize], dtype: Option<DType>, span: Span) 
         }
     }
     let category = numbers.iter().map(|(number, _)| number.category()).max().unwrap_or(Category::Float);
-    let natural = match category {
-        Category::Bool => DType::Bool,
-        Category::Int => DType::I64,
-        Category::Float => DType::DEFAULT_FLOAT,
-        Category::Complex => DType::C64,
-    };
-    let dtype = dtype.unwrap_or(natural);
     numbers.iter().try_for_each(|&(number, span)| check_fits(number, dtype, span))?;
     // Built in the widest dtype of the category, so that the engine's conversion is the only rounding.
     let built = match category {
@@ -167,6 +194,26 @@ fn tensor_of(parts: &[Part], shape: &[usize], dtype: Option<DType>, span: Span) 
     };
     built
         .and_then(|tensor| Expr::from(tensor).to_dtype(dtype).eval())
+        .map_err(|error| Fault::engine(error, span))
+}
+
+/// The number, if u64 holds it.
+fn whole(part: &Part) -> Option<u64> {
+    match part.value {
+        Value::Number(Scalar::Bool(number)) => Some(number.into()),
+        Value::Number(Scalar::Int(number)) => number.try_into().ok(),
+        Value::Number(Scalar::Float(number)) => {
+            (number.is_sign_positive() && number.fract() == 0.0 && number < 2f64.powi(64))
+                .then_some(number as u64)
+        }
+        Value::Unsigned(number) => Some(number),
+        _ => None,
+    }
+}
+
+fn unsigned(numbers: &[u64], shape: &[usize], dtype: DType, span: Span) -> Result<Tensor, Fault> {
+    Tensor::from_slice(numbers, shape)
+        .and_then(|tensor| tensor.to_dtype(dtype))
         .map_err(|error| Fault::engine(error, span))
 }
 

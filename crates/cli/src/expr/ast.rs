@@ -61,6 +61,8 @@ pub struct Node {
 pub enum Kind {
     /// A number, `True` or `False`.
     Number(Scalar),
+    /// An integer from 2^63 on, which only u64 holds.
+    Unsigned(u64),
     /// `None`.
     None,
     /// A quoted word.

@@ -13,7 +13,7 @@ pub(super) struct Token<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum TokenKind<'a> {
-    /// At most 2^63, which fits an `i64` only with a minus in front.
+    /// From 2^63 on only `u64` holds it; 2^63 itself fits an `i64` with a minus in front.
     Int(u64),
     Float(f64),
     Imaginary(f64),
@@ -172,8 +172,8 @@ impl<'a> Lexer<'a> {
             return Err(Problem::new(say!("no-leading-zero"), span));
         }
         match digits.parse() {
-            Ok(value) if value <= 1 << 63 => Ok(TokenKind::Int(value)),
-            _ => Err(too_large(span)),
+            Ok(value) => Ok(TokenKind::Int(value)),
+            Err(_) => Err(too_large(span)),
         }
     }
 

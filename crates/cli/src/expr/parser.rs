@@ -222,13 +222,13 @@ impl<'a> Parser<'a> {
             && let Some(op) = prefix(symbol)
         {
             let start = self.advance()?.span;
-            if let (Op::Neg, TokenKind::Int(least)) = (op, self.next.kind)
-                && least == 1 << 63
-            {
-                let span = start.to(self.advance()?.span);
-                return match self.at("**") {
-                    true => Err(too_large(span)),
-                    false => self.push(Kind::Number(Scalar::Int(i64::MIN)), span),
+            if let (Op::Neg, TokenKind::Int(least @ 0x8000_0000_0000_0000..)) = (op, self.next.kind) {
+                let digits = self.advance()?.span;
+                let span = start.to(digits);
+                return match least {
+                    0x8000_0000_0000_0000 if self.at("**") => Err(too_large(span)),
+                    0x8000_0000_0000_0000 => self.push(Kind::Number(Scalar::Int(i64::MIN)), span),
+                    _ => Err(too_large(digits)),
                 };
             }
             let operand = self.expression(PREFIX)?;
@@ -254,7 +254,7 @@ impl<'a> Parser<'a> {
         let Token { kind, span } = self.next;
         let leaf = match kind {
             TokenKind::Int(value) => {
-                Kind::Number(Scalar::Int(value.try_into().map_err(|_| too_large(span))?))
+                value.try_into().map_or(Kind::Unsigned(value), |value| Kind::Number(Scalar::Int(value)))
             }
             TokenKind::Float(value) => Kind::Number(Scalar::Float(value)),
             TokenKind::Imaginary(value) => {
