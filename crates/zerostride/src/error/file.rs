@@ -140,7 +140,7 @@ pub enum Problem {
     #[error("it is read-only; make it writable or choose another name")]
     ReadOnly,
     /// Neither the content nor the ending tells the format.
-    #[error("unknown format: {}; known are .npy, .npz and .safetensors", Start(start))]
+    #[error("unknown format: {}; known are .npy, .npz and .safetensors files, and Zarr stores", Start(start))]
     UnknownFormat {
         /// The first bytes.
         start: Vec<u8>,

@@ -19,9 +19,13 @@ use super::new_archive::NewArchive;
 use super::npy;
 use super::packed::Member;
 use crate::error::file::{FileError, Problem};
+use crate::error::format::Format;
 
 /// The magic numbers of NPZ files: that of a member, or of the end of an archive without members.
 pub(super) const MAGICS: [&[u8; 4]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+
+/// How much of a file of another format is shown.
+const SHOWN_BYTES: u64 = 9;
 
 /// An archive that is read through a buffer.
 pub(super) type Archive<R> = ZipArchive<BufReader<R>>;
@@ -31,11 +35,26 @@ const MAX_RATIO: u64 = 1032;
 
 /// Reads the list of members and the NPY header of each. A member that cannot be read does not keep the
 /// others from being read; if there is no other, it is an error.
-pub(super) fn open<R: Read + Seek>(file: &str, reader: R) -> Result<(Archive<R>, Vec<Entry>), FileError> {
+pub(super) fn open<R: Read + Seek>(file: &str, mut reader: R) -> Result<(Archive<R>, Vec<Entry>), FileError> {
     let whole = |problem| FileError::new(file, None, problem);
+    let mut start = Vec::with_capacity(SHOWN_BYTES as usize);
+    (&mut reader)
+        .take(SHOWN_BYTES)
+        .read_to_end(&mut start)
+        .and_then(|_| reader.rewind())
+        .map_err(|error| whole(Problem::reading(error)))?;
     let config = Config { archive_offset: ArchiveOffset::Known(0) };
-    let mut archive = ZipArchive::with_config(config, BufReader::new(reader))
-        .map_err(|error| whole(archive_problem(error)))?;
+    let mut archive = ZipArchive::with_config(config, BufReader::new(reader)).map_err(|error| {
+        whole(match error {
+            // The end of the archive is searched for first, which says nothing about a file of another kind.
+            ZipError::InvalidArchive(_)
+                if !MAGICS.iter().any(|magic| start.starts_with(*magic) || magic.starts_with(&start)) =>
+            {
+                Problem::NotThisFormat { format: Format::Npz, start }
+            }
+            error => archive_problem(error),
+        })
+    })?;
     if archive.has_duplicate_names() {
         return Err(whole(Problem::Archive { reason: "two members have the same name".into() }));
     }

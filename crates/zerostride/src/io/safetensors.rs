@@ -89,11 +89,16 @@ pub(super) fn read_header(file: &str, reader: &mut dyn Read, length: u64) -> Res
 
 fn read_text(reader: &mut dyn Read, length: u64) -> Result<Vec<u8>, Problem> {
     let mut prefix = Vec::with_capacity(PREFIX as usize);
-    reader.take(PREFIX).read_to_end(&mut prefix).map_err(Problem::reading)?;
+    (&mut *reader).take(PREFIX).read_to_end(&mut prefix).map_err(Problem::reading)?;
     let Ok(claimed) = prefix[..].try_into().map(u64::from_le_bytes) else {
         return Err(Problem::NotThisFormat { format: Format::Safetensors, start: prefix });
     };
     if claimed > MAX_HEADER {
+        // A file of another format claims anything; the header of this one is an object of JSON.
+        reader.take(1).read_to_end(&mut prefix).map_err(Problem::reading)?;
+        if prefix.get(PREFIX as usize).is_some_and(|&byte| byte != b'{') {
+            return Err(Problem::NotThisFormat { format: Format::Safetensors, start: prefix });
+        }
         return Err(Problem::HeaderLength { length: claimed, limit: HeaderLimit::Format(MAX_HEADER) });
     }
     let rest = length.saturating_sub(PREFIX);

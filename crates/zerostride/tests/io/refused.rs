@@ -429,7 +429,7 @@ fn npz_archives_that_are_none() {
         "damaged or unsupported archive: it lists no member, although something comes before the list"
     );
     let prefixed = [b"before", &honest[..]].concat();
-    assert!(refusal(Format::Npz, &prefixed).starts_with("damaged or unsupported archive: "));
+    assert_eq!(refusal(Format::Npz, &prefixed), "not a .npz file: it starts with `beforePK\\x03`");
     let mut method = archive(&[("x.npy", &npy_of_shape("(1,)", &[0; 4]))], CompressionMethod::Stored);
     let at = central(&method) + 10;
     method[at] = 14;
@@ -500,11 +500,25 @@ fn a_file_of_no_known_format_is_refused() {
     for (content, expected) in [
         (
             "Dear diary, today",
-            "unknown format: it starts with `Dear diar`; known are .npy, .npz and .safetensors",
+            "unknown format: it starts with `Dear diar`; known are .npy, .npz and .safetensors files, and Zarr stores",
         ),
-        ("", "unknown format: it is empty; known are .npy, .npz and .safetensors"),
+        ("", "unknown format: it is empty; known are .npy, .npz and .safetensors files, and Zarr stores"),
     ] {
         std::fs::write(&path, content).unwrap();
+        assert_eq!(io::open(&path).unwrap_err().to_string(), format!("{}: {expected}", path.display()));
+    }
+}
+
+#[test]
+fn a_file_whose_ending_is_that_of_another_format_is_told_by_its_start() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, expected) in [
+        ("table.npy", "not a .npy file: it starts with `a,b\\n1,2\\n`"),
+        ("table.npz", "not a .npz file: it starts with `a,b\\n1,2\\n3`"),
+        ("table.safetensors", "not a .safetensors file: it starts with `a,b\\n1,2\\n3`"),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, "a,b\n1,2\n3,4\n").unwrap();
         assert_eq!(io::open(&path).unwrap_err().to_string(), format!("{}: {expected}", path.display()));
     }
 }
