@@ -55,12 +55,10 @@ for name, base in [("NATURAL", None), ("BINARY", 2), ("DECIMAL", 10)]:
     high = [nint(x / step) * step for x in values]
     show(f"{name} high", high, 0, 53)
     show(f"{name} low", [x - h for x, h in zip(values, high)], 0, 53)
-for bits, degree in [(24, 3), (53, 8)]:
-    p, error = fit(lambda f: -2 * g(f), lambda f: weight(f) / 2, lowest, highest, degree, bits)
-    show("REST", p, error, bits)
 curvature = series(lambda f: (log1p(f) - f) / f**2, lambda k: mpf(-1) ** (k + 1) / (k + 2))
-p, error = fit(curvature, lambda f: f * f / log1p(f) if f else mpf(0), lowest, highest, 3, 24)
-show("NEAR_1", p, error, 24)
+for bits, degree in [(24, 3), (53, 9)]:
+    p, error = fit(curvature, lambda f: f * f / log1p(f) if f else mpf(0), lowest, highest, degree, bits)
+    show("NEAR_1", p, error, bits)
 h = series(lambda f: log1p(f) / f, lambda k: mpf(-1) ** k / (k + 1))
 p, error = fit(h, lambda f: 1 / abs(h(f)), lowest, highest, 6, 53)
 show("SHORT", p, error, 53)

@@ -131,11 +131,13 @@ def sin_cos():
     def c(z):
         return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2
 
+    def t(z):
+        x = mp.sqrt(z)
+        return (mp.tan(x) / x - 1) / z
+
     fit("SIN", s, lambda z: z * mp.sqrt(z) / mp.sin(mp.sqrt(z)), 0, edge, 5)
     fit("COS", c, lambda z: z**2 / mp.cos(mp.sqrt(z)), 0, edge, 5)
-    # For f32, evaluated in f64.
-    fit("SIN_SHORT", s, lambda z: z * mp.sqrt(z) / mp.sin(mp.sqrt(z)), 0, edge, 3)
-    fit("COS_SHORT", c, lambda z: z**2 / mp.cos(mp.sqrt(z)), 0, edge, 3)
+    fit("TAN", t, lambda z: z * mp.sqrt(z) / mp.tan(mp.sqrt(z)), 0, edge, 14)
     rest = mp.pi / 2
     for i in range(3):
         part = float(rest)

@@ -4,7 +4,7 @@
 //! near 1; `f32` has shorter forms, of which that of `logit` is in its own arithmetic, with constants from
 //! `coefficients/single.py`.
 
-use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
+use super::dw::{Dw, fast_two_difference, fast_two_sum, two_prod, two_sum};
 use super::exp::ExpConstants;
 use super::exponent::power_near;
 use super::log::LogConstants;
@@ -89,7 +89,7 @@ const TWICE_ATANH: [f32; 4] = [0.6666666, 0.40000933, 0.28503513, 0.24151674];
 /// for d = 2^k · (1 - x) near x.
 #[inline(always)]
 fn single_logit<V: Real>(x: V) -> V {
-    let complement = fast_two_sum(V::num(1.0), -x);
+    let complement = fast_two_difference(V::num(1.0), x);
     let (k, power) = power_near(x, complement.hi);
     let d = complement.scale(power);
     // What `d.lo` changes of the quotient is corrected below.

@@ -32,6 +32,13 @@ pub(super) fn fast_two_sum<V: Lane>(a: V, b: V) -> Dw<V> {
     Dw { hi, lo: b - (hi - a) }
 }
 
+/// `a - b` exactly, under the condition of [`fast_two_sum`].
+#[inline(always)]
+pub(super) fn fast_two_difference<V: Lane>(a: V, b: V) -> Dw<V> {
+    let hi = a - b;
+    Dw { hi, lo: (a - hi) - b }
+}
+
 /// `a · b` exactly, unless the low part is subnormal.
 #[inline(always)]
 pub(super) fn two_prod<V: Lane>(a: V, b: V) -> Dw<V> {

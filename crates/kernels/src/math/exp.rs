@@ -3,7 +3,8 @@
 //!
 //! The constants come from `coefficients/exp.py`.
 
-use super::dw::{Dw, fast_two_sum, two_prod};
+use super::dw::{Dw, fast_two_difference, fast_two_sum, two_prod};
+use super::power::Power;
 use super::{Real, clamp, is_short, poly, short};
 use crate::lane::{Element, Lane, rare};
 
@@ -43,7 +44,7 @@ impl<V: Real> Exponential<V> {
         // The first step is exact; the second one's rounding error goes to the low part.
         let r = n.mul_add(-V::splat(ln2_hi), x.hi);
         let t = n * V::splat(ln2_lo);
-        let r = fast_two_sum(r, -t);
+        let r = fast_two_difference(r, t);
         Exponential { n, p: expm1_near_0(fast_two_sum(r.hi, r.lo + x.lo)) }
     }
 
@@ -211,28 +212,17 @@ impl ExpConstants for f64 {
 
     #[inline(always)]
     fn exp<V: Lane<Elem = f64>>(x: V) -> V {
-        let (bottom, top) = Self::EXP_RANGE;
-        let x = clamp(x, bottom, top);
-        let n = x.exponent(Self::LOG2_E);
-        let (ln2_hi, ln2_lo) = Self::LN2_SPLIT;
-        let r = n.mul_add(-V::splat(ln2_hi), x);
-        exp_near_0(fast_two_sum(r, -(n * V::splat(ln2_lo)))).ldexp(n)
+        rare!(!x.abs().le(V::num(708.0)), Power::of(x, None).scaled(), {
+            let (bottom, top) = Self::EXP_RANGE;
+            Power::of(clamp(x, bottom, top), None).scaled_far()
+        })
     }
 
     #[inline(always)]
     fn exp2<V: Lane<Elem = f64>>(x: V) -> V {
-        let (bottom, top) = Self::EXP2_RANGE;
-        let x = clamp(x, bottom, top);
-        let n = x.round_ties_even();
-        exp_near_0(Dw::splat(Self::LN2) * (x - n)).ldexp(n)
+        rare!(!x.abs().le(V::num(1022.0)), Power::of_base_2(x).scaled(), {
+            let (bottom, top) = Self::EXP2_RANGE;
+            Power::of_base_2(clamp(x, bottom, top)).scaled_far()
+        })
     }
-}
-
-/// e^r for |r| <= ln(2)/2: the first two terms exactly, the others in single words, which costs an eighth of
-/// an ULP.
-#[inline(always)]
-fn exp_near_0<V: Lane<Elem = f64>>(r: Dw<V>) -> V {
-    let s = fast_two_sum(V::num(1.0), r.hi);
-    let factor = r.hi.mul_add(poly(r.hi, f64::EXPM1), V::num(0.5));
-    s.hi + (s.lo + (r.hi * r.hi).mul_add(factor, r.lo))
 }

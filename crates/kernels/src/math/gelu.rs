@@ -2,7 +2,7 @@
 //!
 //! Both are `x` times a probability, whose relative error is small even in the negative tail.
 
-use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
+use super::dw::{Dw, fast_two_difference, two_prod, two_sum};
 use super::erf::complement;
 use super::exp::Exponential;
 use super::normal_tail::MILLS;
@@ -50,7 +50,7 @@ impl Gelu for f32 {
         let tail = MILLS.times_exponential(s, two_prod(s * V::num(-0.5), s));
         let scaled = s * tail.unit();
         let less = two_prod(tail.product.hi, scaled);
-        let difference = fast_two_sum(V::num(0.0).max(x), -less.hi);
+        let difference = fast_two_difference(V::num(0.0).max(x), less.hi);
         let y = difference.hi + (difference.lo - tail.rest.mul_add(scaled, less.lo));
         let y = minimum::GELU.or(x, y);
         // Below, products have subnormal low parts, and then are subnormal; from -14.5 on the result is -0.

@@ -4,7 +4,7 @@
 //! the result does, and `p` is a double word, so that the quotient is rounded once. `f32` has a shorter
 //! `tanh`, whose polynomial comes from `coefficients/tanh.py`.
 
-use super::dw::{Dw, fast_two_sum};
+use super::dw::{Dw, fast_two_difference, fast_two_sum};
 use super::exp::{ExpConstants, Exponential, SHORT_EXP};
 use super::power::{Power, PowerConstants};
 use super::{Real, clamp, is_short, minimum, poly, short};
@@ -139,10 +139,15 @@ const TANH_NEAR_0: [f32; 8] = [
 impl Tanh for f64 {
     #[inline(always)]
     fn tanh<V: Real<Elem = f64>>(x: V) -> V {
-        // (e^2x - 1) / (e^2x + 1) = (p + (1 - 2^-n)) / (1 + p + 2^-n); from 2x = 40 on the result is 1.
-        let a = x.abs();
-        let e = Exponential::of(V::num(64.0).min(a + a).into());
-        let shrink = V::exp2_int(-e.n);
-        one_plus(-shrink, e.p).quotient(one_plus(shrink, e.p)).mul_sign(x)
+        // (1 - e^-2a) / (1 + e^-2a); from 2a = 40 on the result is 1.
+        let (one, two) = (V::num(1.0), V::num(2.0));
+        let (power, lowest) = Power::in_three(V::num(32.0).min(x.abs()) * -two, V::num(0.0));
+        let (high, low, unit) = power.words();
+        let first = fast_two_difference(one, high * unit);
+        let above = fast_two_difference(first.hi, low * unit);
+        let above = fast_two_sum(above.hi, above.lo + (-lowest).mul_add(unit, first.lo));
+        let below = fast_two_difference(two, above.hi);
+        let below = Dw { hi: below.hi, lo: below.lo - above.lo };
+        above.quotient(below).mul_sign(x)
     }
 }

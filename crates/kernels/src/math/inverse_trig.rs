@@ -6,7 +6,7 @@
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
-use super::dw::{Dw, fast_two_sum, tiny_product, two_sum};
+use super::dw::{Dw, fast_two_difference, fast_two_sum, tiny_product, two_sum};
 use super::root::half_inverse_root;
 use super::trig::PI;
 use super::{is_short, poly, short, single};
@@ -170,7 +170,7 @@ pub(super) fn angle_of<W: Lane<Elem = f64>>(y: W, x: W) -> Dw<W> {
     let tiny = n.lt(d * W::num(f64::EPSILON * f64::EPSILON));
     let front = Dw::select(tiny, (n / d).into(), angle);
     let pi = Dw::<W>::splat(PI);
-    let behind = fast_two_sum(pi.hi, -angle.hi);
+    let behind = fast_two_difference(pi.hi, angle.hi);
     let behind = fast_two_sum(behind.hi, behind.lo + (pi.lo - angle.lo));
     let result = Dw::select(x.is_negative(), behind, front);
     let result = Dw { hi: result.hi.mul_sign(y), lo: result.lo.mul_sign(y) };

@@ -37,7 +37,8 @@ pub(super) struct Power<V: Lane> {
 }
 
 impl<V: Real> Power<V> {
-    /// e^(x + low). Unless only `parts` is asked for, 2^k and its reciprocal are normal numbers.
+    /// e^(x + low). Unless only `parts` or `scaled_far` is asked for, 2^k and its reciprocal are normal
+    /// numbers.
     #[inline(always)]
     pub(super) fn of(x: V, low: Option<V>) -> Self {
         let rounder = V::splat(V::Elem::ROUNDER);
@@ -56,6 +57,15 @@ impl<V: Real> Power<V> {
         let rest = n.mul_add(-V::splat(V::Elem::STEP.0), x);
         let low = n.mul_add(-V::splat(V::Elem::STEP.1), low);
         Self::near_in_three(steps.to_bits(), fast_two_sum(rest, low))
+    }
+
+    /// 2^x, in the same range.
+    #[inline(always)]
+    pub(super) fn of_base_2(x: V) -> Self {
+        let rounder = V::splat(V::Elem::ROUNDER);
+        let steps = x.mul_add(V::num(16.0), rounder);
+        let rest = (steps - rounder).mul_add(V::num(-1.0 / 16.0), x);
+        Self::near(steps.to_bits(), rest * V::num(std::f64::consts::LN_2))
     }
 
     /// 2^(x + low), likewise.
@@ -91,6 +101,18 @@ impl<V: Real> Power<V> {
     #[inline(always)]
     fn exponent_bits(self) -> V::Bits {
         (self.steps & !V::Bits::splat(15)) << (V::Elem::SIGNIFICAND - 4)
+    }
+
+    /// The whole number, if that is normal.
+    #[inline(always)]
+    pub(super) fn scaled(self) -> V {
+        V::from_bits((self.high + self.low).to_bits() + self.exponent_bits())
+    }
+
+    /// The whole number, rounded once.
+    #[inline(always)]
+    pub(super) fn scaled_far(self) -> V {
+        (self.high + self.low).ldexp(self.exponent())
     }
 
     /// The sum in two words, from 1 to 2, and k, which may be any exponent.

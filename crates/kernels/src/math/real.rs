@@ -7,12 +7,16 @@ use super::gelu::Gelu;
 use super::hyperbolic::Tanh;
 use super::log::LogConstants;
 use super::power::PowerConstants;
+use super::trig::Trig;
 use crate::lane::Lane;
 
 /// A lane of an element type that has these functions.
 pub(crate) trait Real:
-    Lane<Elem: Erf + Erfc + ExpConstants + Gelu + LogConstants + PowerConstants + Tanh>
+    Lane<Elem: Erf + Erfc + ExpConstants + Gelu + LogConstants + PowerConstants + Tanh + Trig>
 {
 }
 
-impl<V: Lane<Elem: Erf + Erfc + ExpConstants + Gelu + LogConstants + PowerConstants + Tanh>> Real for V {}
+impl<V: Lane<Elem: Erf + Erfc + ExpConstants + Gelu + LogConstants + PowerConstants + Tanh + Trig>> Real
+    for V
+{
+}

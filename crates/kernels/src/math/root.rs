@@ -60,8 +60,7 @@ pub(crate) fn hypot<V: Real>(x: V, y: V) -> V {
     let root = square.hi.sqrt();
     // The rounding errors of the squares, of their sum and of the root.
     let rest = root.mul_add(-root, square.hi) + (square.lo + (a.lo + b.lo));
-    // The maximum only prevents 0 / 0.
-    let root = (root + rest / V::splat(V::Elem::MIN_POSITIVE).max(root + root)) * back;
+    let root = rest.mul_add(half_inverse_root(square.hi), root) * back;
 
     let infinity = V::splat(V::Elem::INFINITY);
     let result = V::select(x.is_nan() | y.is_nan(), x + y, root);
