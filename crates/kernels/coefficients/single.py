@@ -75,7 +75,7 @@ if __name__ == "__main__":
     show("TWICE_ATANH", p, error, 24)
     rest = pi / 2
     for _ in range(3):
-        print("SHORT_HALF_PI", repr(float(rounded(rest, 24))))
+        print("HALF_PI", repr(float(rounded(rest, 24))))
         rest -= rounded(rest, 24)
     rows, errors = zip(*(near(multiple) for multiple in range(16)))
     print(f"SHORT_CENTRES, SHORT_VALUES, SHORT_REST, error 2^{float(log(max(errors), 2)):.1f}")

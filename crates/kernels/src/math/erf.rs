@@ -110,8 +110,8 @@ impl Erfc for f32 {
 impl Erfc for f64 {
     #[inline(always)]
     fn erfc<V: Real<Elem = f64>>(x: V) -> V {
-        let x = clamp(x.widen(), -TAIL_TO, TAIL_TO);
+        let x = clamp(x, -TAIL_TO, TAIL_TO);
         let (y, n) = complement(x.into(), two_prod(x, x));
-        V::narrow(y.hi.ldexp(n))
+        y.hi.ldexp(n)
     }
 }

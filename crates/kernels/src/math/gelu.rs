@@ -38,7 +38,7 @@ pub(crate) fn gelu<V: Real>(x: V) -> V {
 impl Gelu for f64 {
     #[inline(always)]
     fn gelu<V: Real<Elem = f64>>(x: V) -> V {
-        with_end(x, V::narrow(normal_product(x.widen())))
+        with_end(x, normal_product(x))
     }
 }
 

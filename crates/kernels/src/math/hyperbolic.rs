@@ -1,8 +1,8 @@
 //! Owns the functions that are quotients of exponentials: `sinh`, `cosh`, `tanh`, `sigmoid`, `silu`.
 //!
-//! All are functions of e^x = 2^n (1 + p). The power of two is kept apart, so that nothing overflows before
-//! the result does, and `p` is a double word, so that the quotient is rounded once. `f32` has a shorter
-//! `tanh`, whose polynomial comes from `coefficients/tanh.py`.
+//! All are functions of e^x, a power of two times a number near 1. The power of two is kept apart, so that
+//! nothing overflows before the result does, and the number is a double word, so that the quotient is rounded
+//! once. `f32` has a shorter `tanh`, whose polynomial comes from `coefficients/tanh.py`.
 
 use super::dw::{Dw, fast_two_difference, fast_two_sum};
 use super::exp::{ExpConstants, Exponential, SHORT_EXP};

@@ -5,7 +5,7 @@
 
 use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
 
-use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
+use super::dw::{Dw, fast_two_sum, two_sum};
 use super::{is_short, poly};
 use crate::lane::{Element, Lane};
 
@@ -203,13 +203,6 @@ fn sum<V: Lane<Elem: Tables>>((e, place, f): (V, V::Bits, V)) -> Dw<V> {
     let small = e.mul_add(V::splat(base.log_2.1), V::lookup(&base.of_places.1, place));
     let sum = fast_two_sum(large, f);
     Dw { hi: sum.hi, lo: sum.lo + (f * f).mul_add(poly(f, V::Elem::NEAR_1), small) }
-}
-
-/// The product with a constant, as an unevaluated sum.
-#[inline(always)]
-pub(super) fn scaled<V: Lane>(x: Dw<V>, (hi, lo): (V::Elem, V::Elem)) -> Dw<V> {
-    let product = two_prod(x.hi, V::splat(hi));
-    Dw { hi: product.hi, lo: x.lo.mul_add(V::splat(hi), x.hi.mul_add(V::splat(lo), product.lo)) }
 }
 
 /// The logarithm of a positive finite number.

@@ -6,7 +6,7 @@
 use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
 use super::exp::{ExpConstants, Exponential};
 use super::log::LogConstants;
-use super::log_table::{log_of_sum, scaled};
+use super::log_table::log_of_sum;
 use super::power::{Power, PowerConstants};
 use super::{Real, is_short, short};
 use crate::lane::{Lane, rare};
@@ -93,6 +93,13 @@ fn minus_distance<V: Real>(a: V, b: V, bottom: f64) -> Dw<V> {
 #[inline(always)]
 fn log1p<V: Real>(x: Dw<V>) -> Dw<V> {
     log_of_sum(x + V::num(1.0), V::num(0.0))
+}
+
+/// The product with a constant, as an unevaluated sum.
+#[inline(always)]
+fn scaled<V: Lane>(x: Dw<V>, (hi, lo): (V::Elem, V::Elem)) -> Dw<V> {
+    let product = two_prod(x.hi, V::splat(hi));
+    Dw { hi: product.hi, lo: x.lo.mul_add(V::splat(hi), x.hi.mul_add(V::splat(lo), product.lo)) }
 }
 
 /// `max(a, b) + l`; an infinite maximum stays, and NaN is propagated.

@@ -109,7 +109,7 @@ impl<V: Real> Power<V> {
         V::from_bits((self.high + self.low).to_bits() + self.exponent_bits())
     }
 
-    /// The whole number, rounded once.
+    /// The whole number; where that is subnormal, it is rounded once more.
     #[inline(always)]
     pub(super) fn scaled_far(self) -> V {
         (self.high + self.low).ldexp(self.exponent())

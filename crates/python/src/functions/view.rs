@@ -35,21 +35,22 @@ fn shape(value: &Value) -> PyResult<Vec<usize>> {
     }
 }
 
+fn viewed(input: Value, sizes: &[isize]) -> PyResult<Value> {
+    Ok(match input {
+        Value::Tensor(x) => Value::Tensor(x.view(sizes).map_err(raise)?),
+        Value::Traced(x) => Value::Traced(check(x.reshape(sizes))?),
+    })
+}
+
 rows! {
     /// Stretches the tensor to a shape, without copying: another name of `expand`.
     both "broadcast_to" "input, *size" |a| view!(a.value("input")?, x => x.expand(&a.sizes_of("size")?));
     /// The same elements under other sizes, as a view; -1 is inferred.
-    method "view" "input, *shape" |a| match a.value("input")? {
-        Value::Tensor(x) => Value::Tensor(x.view(&a.sizes_of("shape")?).map_err(raise)?),
-        Value::Traced(x) => Value::Traced(check(x.reshape(&a.sizes_of("shape")?))?),
-    };
+    method "view" "input, *shape" |a| viewed(a.value("input")?, &a.sizes_of("shape")?)?;
     /// The same elements in the shape of another tensor, as a view.
     method "view_as" "input, other" |a| {
         let sizes: Vec<isize> = shape(&a.value("other")?)?.into_iter().map(|size| size as isize).collect();
-        match a.value("input")? {
-            Value::Tensor(x) => Value::Tensor(x.view(&sizes).map_err(raise)?),
-            Value::Traced(x) => Value::Traced(check(x.reshape(&sizes))?),
-        }
+        viewed(a.value("input")?, &sizes)?
     };
     /// Swaps two dimensions; or reorders all, as NumPy does, by a list of them, or by none into their
     /// reverse.
