@@ -95,6 +95,8 @@ trait Float:
     /// 2 to an integral power of a normal result.
     fn power_of_2(self) -> Self;
     fn half(self) -> Self;
+    /// The least exact estimate of `1 / √self` that is allowed.
+    fn inverse_root(self) -> Self;
 }
 
 macro_rules! float {
@@ -132,6 +134,9 @@ macro_rules! float {
             fn half(self) -> Self {
                 self * 0.5
             }
+            fn inverse_root(self) -> Self {
+                (1.0 - 1.0 / 16_384.0) / $float::sqrt(self)
+            }
         }
     };
 }
@@ -144,6 +149,7 @@ fn unary_float<F: Float>(unary: Unary, a: F) -> F {
         Unary::Neg => -a,
         Unary::Abs => a.abs(),
         Unary::Sqrt => a.sqrt(),
+        Unary::InverseRoot => a.inverse_root(),
         Unary::RoundTiesEven => a.round_ties_even(),
         Unary::Floor => a.floor(),
         Unary::Ceil => a.ceil(),

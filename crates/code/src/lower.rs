@@ -3,7 +3,7 @@
 //! same results for both codes. It does not know processors.
 
 use crate::builder::Builder;
-use crate::code::{Binary, Code, Compare, Operation, Type, Unary, Value};
+use crate::code::{Binary, Code, Compare, Instruction, Operation, Type, Unary, Value};
 
 /// What a processor has instructions for, or a few of them that are better than those of a lowered code.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,13 @@ pub(crate) struct Has {
     pub words: bool,
     /// Words of 64 bits that become `f32`, rounded once.
     pub long_to_single: bool,
+    /// Estimates of inverse roots, and many more operations in the time of a root.
+    pub inverse_roots: bool,
 }
+
+/// Operations in the time of a root beyond those that it is made of: with more of them beside, a processor does
+/// these while its one unit for roots works. Measured with AVX-512 on Intel.
+const BESIDE_ROOT: [u32; 2] = [9, 26];
 
 /// The same results from a code in which
 /// - words of 8 and 16 bits, and halves, are only inputs, results, and operands of conversions between `f16`
@@ -26,7 +32,8 @@ pub(crate) struct Has {
 ///
 /// What a processor has not is moreover made of what all of them have.
 pub(crate) fn lower(code: &Code, has: Has) -> Code {
-    let mut lowering = Lowering { builder: Builder::new(), has };
+    let estimates_roots = has.inverse_roots && wait_for_roots(code);
+    let mut lowering = Lowering { builder: Builder::new(), has, estimates_roots };
     let inputs: Vec<Value> = code.inputs.iter().map(|&ty| lowering.builder.input(ty)).collect();
     let mut values: Vec<Value> = Vec::with_capacity(code.instructions.len());
     let mut ends: Vec<usize> = Vec::new();
@@ -55,6 +62,23 @@ pub(crate) fn lower(code: &Code, has: Has) -> Code {
 struct Lowering {
     builder: Builder,
     has: Has,
+    /// Whether roots are made of estimates.
+    estimates_roots: bool,
+}
+
+/// Whether most of a code's time outside of rare ways is that of its roots.
+fn wait_for_roots(code: &Code) -> bool {
+    let (mut beside, mut hidden, mut end) = (0, 0, 0);
+    for (place, &Instruction { ty, operation }) in code.instructions.iter().enumerate() {
+        match operation {
+            Operation::Rare { count, .. } => end = end.max(place + 1 + count as usize),
+            _ if place < end => {}
+            Operation::Unary(Unary::Sqrt, _) => hidden += BESIDE_ROOT[usize::from(ty == Type::F64)],
+            Operation::Input(_) | Operation::Constant(_) | Operation::Bits(_) => {}
+            _ => beside += 1,
+        }
+    }
+    beside < hidden
 }
 
 /// A pattern of 32 or 64 bits.
@@ -171,6 +195,7 @@ impl Lowering {
             },
             Unary::Abs => self.on_bits(ty, a, Binary::And, sign - 1),
             Unary::Not if ty != Type::Mask => self.by(Binary::Xor, a, u64::MAX >> (64 - ty.bits())),
+            Unary::Sqrt if self.estimates_roots => self.root(ty, a),
             Unary::Exponent if !self.has.scaling => self.split(ty, a).0,
             Unary::Significand if !self.has.scaling => self.split(ty, a).1,
             _ => self.builder.unary(unary, a),
@@ -442,6 +467,49 @@ impl Lowering {
         self.binary(Binary::Mul, product, second)
     }
 
+    /// The root of a float, from an estimate of its inverse. A root that is too near the middle of two floats for
+    /// this way to tell on which side it lies is a rare one, as are those of numbers whose rounding errors would
+    /// be subnormal, of zeros, infinities, negative numbers and NaN.
+    ///
+    /// A step of Goldschmidt's leaves `root` and `half_inverse` off by 2^-27 and their rounding errors: for `f64`,
+    /// the root takes another step. What its exact square misses says by what it is off, and so the sum
+    /// `rounded + rest` misses the root by less than 2^-46 (`f32`) and 2^-79 (`f64`) of it. If what is
+    /// more than 2^-43 and 2^-72 farther away is rounded to the same float, so is the root.
+    fn root(&mut self, ty: Type, a: Value) -> Value {
+        let half = self.number(ty, 0.5);
+        let estimate = self.builder.unary(Unary::InverseRoot, a);
+        let (root, half_inverse) =
+            (self.binary(Binary::Mul, a, estimate), self.binary(Binary::Mul, estimate, half));
+        let missed = self.minus_product(root, half_inverse, half);
+        let mut root = self.builder.mul_add(root, missed, root);
+        let half_inverse = self.builder.mul_add(half_inverse, missed, half_inverse);
+        let mut excess = self.minus_product(root, root, a);
+        if ty == Type::F64 {
+            root = self.builder.mul_add(excess, half_inverse, root);
+            excess = self.minus_product(root, root, a);
+        }
+        let rounded = self.builder.mul_add(excess, half_inverse, root);
+        let rest = self.binary(Binary::Sub, root, rounded);
+        let rest = self.builder.mul_add(excess, half_inverse, rest);
+        let farther = self.number(ty, 1.0 + 2f64.powi(-18));
+        let farther = self.builder.mul_add(rest, farther, rounded);
+        let is_sure = self.builder.compare(Compare::Eq, farther, rounded);
+        let least = self.number(ty, 2f64.powi(if ty == Type::F32 { -100 } else { -960 }));
+        let is_ordinary = self.builder.compare(Compare::Le, least, a);
+        let is_sure = self.binary(Binary::And, is_ordinary, is_sure);
+        let is_rare = self.builder.unary(Unary::Not, is_sure);
+        self.builder.begin_rare(is_rare);
+        let exact = self.builder.unary(Unary::Sqrt, a);
+        self.builder.end_rare();
+        self.builder.select(is_rare, exact, rounded)
+    }
+
+    /// `c - a · b`, rounded once.
+    fn minus_product(&mut self, a: Value, b: Value, c: Value) -> Value {
+        let minus = self.builder.unary(Unary::Neg, a);
+        self.builder.mul_add(minus, b, c)
+    }
+
     /// Exponent and significand of a positive finite number.
     fn split(&mut self, ty: Type, a: Value) -> (Value, Value) {
         let (fraction, bias, rounder) = Lowering::parts(ty);
@@ -474,9 +542,9 @@ mod tests {
 
     /// What AVX-512, NEON and AVX2 have.
     const ALL: [Has; 3] = [
-        Has { scaling: true, words: true, long_to_single: true },
-        Has { scaling: false, words: true, long_to_single: false },
-        Has { scaling: false, words: false, long_to_single: false },
+        Has { scaling: true, words: true, long_to_single: true, inverse_roots: true },
+        Has { scaling: false, words: true, long_to_single: false, inverse_roots: false },
+        Has { scaling: false, words: false, long_to_single: false, inverse_roots: false },
     ];
 
     /// Holds all lowerings of an operation to the operation itself on these elements.
@@ -558,6 +626,67 @@ mod tests {
         let ties = (0..64).map(|low| 0x3f80_7f00 + low * 0x4000);
         let singles: Vec<u64> = ties.chain([0x7f7f_ffff, 0xff7f_ffff]).collect();
         check(Type::F32, &singles, |builder, a, _| builder.convert(Type::BF16, a));
+    }
+
+    /// The floats from 1 to 4 whose roots are nearest to the middles of two floats, of significands with so many
+    /// bits: an odd `n` is such a middle, of 2^bits, and `n² - off` is a multiple of their unit.
+    fn near_middles(bits: u32) -> Vec<f64> {
+        let mut found = Vec::new();
+        for off in [1i128, 9, 17, -7, -15, -23] {
+            for unit in [bits + 1, bits + 2] {
+                // Roots of `off` modulo 2^k, bit by bit: half of 2^k is added to one that is none modulo 2^(k+1).
+                let lift =
+                    |n: i128, k: u32| if ((n * n - off) >> k) & 1 == 0 { n } else { n + (1 << (k - 1)) };
+                let n = (3..unit).fold(1, lift);
+                let modulus = 1i128 << unit;
+                for n in [n, -n, n + modulus / 2, modulus / 2 - n].map(|n| n.rem_euclid(modulus)) {
+                    let square = n * n - off;
+                    if n >> bits == 1 && (square >> (2 * bits + 1) == 0) == (unit == bits + 1) {
+                        assert_eq!(square % modulus, 0);
+                        found.push(square as f64 / 2f64.powi(2 * bits as i32));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn roots_from_estimates_are_rounded_correctly() {
+        for (ty, bits) in [(Type::F32, 24), (Type::F64, 53)] {
+            let middles = near_middles(bits);
+            assert!(middles.len() >= 10, "{middles:?}");
+            let scales =
+                [-1070, -960, -958, -150, -126, -100, -98, 0, 2, 124, 1020].map(|power| 2f64.powi(power));
+            let mut numbers = vec![0.0, -0.0, -1.0, f64::INFINITY, f64::NAN, f64::MAX, f32::MAX.into()];
+            numbers.extend(scales.iter().flat_map(|scale| {
+                let squares = (0..200).map(|n| f64::from(1 + n * n));
+                let random = (1..2000)
+                    .map(|n: u64| 1.0 + n.wrapping_mul(0x9e37_79b9_7f4a_7c15) as f64 / 2f64.powi(64) * 3.0);
+                middles.iter().copied().chain(squares).chain(random).map(move |number| number * scale)
+            }));
+            let of = |x: &f64| if ty == Type::F32 { (*x as f32).to_bits().into() } else { x.to_bits() };
+            let numbers: Vec<u64> = numbers.iter().map(of).collect();
+            let mut builder = Builder::new();
+            let a = builder.input(ty);
+            let root = builder.unary(Unary::Sqrt, a);
+            let code = builder.finish(&[root]);
+            let lowered = lower(&code, ALL[0]);
+            assert_ne!(lowered, code, "it is made of an estimate");
+            for &bits in &numbers {
+                assert_eq!(lowered.run(&[bits]), code.run(&[bits]), "{ty:?} {bits:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn few_roots_among_many_operations_stay() {
+        let mut builder = Builder::new();
+        let a = builder.input(Type::F64);
+        let root = builder.unary(Unary::Sqrt, a);
+        let sum = (0..30).fold(root, |sum, _| builder.binary(Binary::Add, sum, a));
+        let code = builder.finish(&[sum]);
+        assert_eq!(lower(&code, ALL[0]), code);
     }
 
     #[test]

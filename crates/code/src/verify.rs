@@ -83,7 +83,7 @@ fn is_typed(code: &Code, &Instruction { ty, operation }: &Instruction) -> bool {
         Operation::Unary(unary, a) => {
             of(a) == ty
                 && match unary {
-                    Unary::Neg | Unary::Abs | Unary::Sqrt => ty.is_float(),
+                    Unary::Neg | Unary::Abs | Unary::Sqrt | Unary::InverseRoot => ty.is_float(),
                     Unary::RoundTiesEven | Unary::Floor | Unary::Ceil | Unary::Trunc => ty.is_float(),
                     Unary::Exponent | Unary::Significand => ty.is_float(),
                     Unary::Not => ty.is_word() || ty == Type::Mask,

@@ -13,7 +13,7 @@ use crate::lower::{Has, lower};
 use crate::row::Row;
 
 /// What a code has no need to be lowered to.
-const HAS: Has = Has { scaling: false, words: true, long_to_single: false };
+const HAS: Has = Has { scaling: false, words: true, long_to_single: false, inverse_roots: false };
 
 /// The machine code of a row for NEON, which may stand anywhere that begins at a multiple of 64 bytes: a
 /// function `extern "C" fn(arguments: *mut *mut u8, count: usize, rows: usize)`, as [`print`](super) says.

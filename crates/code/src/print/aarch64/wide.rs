@@ -233,7 +233,9 @@ impl Selection<'_> {
             Unary::Floor => words::FRINTM,
             Unary::Ceil => words::FRINTP,
             Unary::Trunc => words::FRINTZ,
-            Unary::Abs | Unary::Exponent | Unary::Significand | Unary::Not => unreachable!("it is lowered"),
+            Unary::Abs | Unary::InverseRoot | Unary::Exponent | Unary::Significand | Unary::Not => {
+                unreachable!("it is lowered")
+            }
         };
         self.make(word, is_64, &[a])
     }

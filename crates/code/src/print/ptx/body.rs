@@ -21,7 +21,8 @@ pub(super) struct KernelBody {
 
 impl KernelBody {
     pub(super) fn new(code: &Code) -> KernelBody {
-        let code = lower(code, Has { scaling: false, words: true, long_to_single: true });
+        let code =
+            lower(code, Has { scaling: false, words: true, long_to_single: true, inverse_roots: false });
         let read_elsewhere = read_elsewhere(&code, true);
         KernelBody { code, read_elsewhere }
     }
@@ -150,7 +151,9 @@ impl Writing<'_> {
             Unary::Ceil => self.make(ty, &rounded("rpi"), &[a]),
             Unary::Trunc => self.make(ty, &rounded("rzi"), &[a]),
             Unary::Not if ty == Type::Mask => self.make(ty, "not.pred", &[a]),
-            Unary::Not | Unary::Abs | Unary::Exponent | Unary::Significand => unreachable!("it is lowered"),
+            Unary::Not | Unary::Abs | Unary::InverseRoot | Unary::Exponent | Unary::Significand => {
+                unreachable!("it is lowered")
+            }
         }
     }
 

@@ -23,6 +23,6 @@ impl Set {
     /// What the code has no need to be lowered to.
     pub(super) fn has(self) -> Has {
         let is_avx512 = self == Set::Avx512;
-        Has { scaling: is_avx512, words: is_avx512, long_to_single: is_avx512 }
+        Has { scaling: is_avx512, words: is_avx512, long_to_single: is_avx512, inverse_roots: is_avx512 }
     }
 }

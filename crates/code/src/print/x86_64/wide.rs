@@ -330,6 +330,11 @@ impl Selection<'_> {
                 let double = pair!(VEX_Vsqrtpd_xmm_xmmm128, EVEX_Vsqrtpd_xmm_k1z_xmmm128b64);
                 (by_width(is_64, single, double), None)
             }
+            Unary::InverseRoot => {
+                let single = pair!(-, EVEX_Vrsqrt14ps_xmm_k1z_xmmm128b32);
+                let double = pair!(-, EVEX_Vrsqrt14pd_xmm_k1z_xmmm128b64);
+                (by_width(is_64, single, double), None)
+            }
             // Bit 3: without exceptions.
             Unary::RoundTiesEven => (round, Some(8)),
             Unary::Floor => (round, Some(9)),
