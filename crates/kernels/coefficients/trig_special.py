@@ -167,19 +167,19 @@ def asin():
     fit("ASIN", r, lambda z: z * mp.sqrt(z) / mp.asin(mp.sqrt(z)), 0, mpf(1) / 4, 11)
 
 
-ERFC_SHIFT = mpf(4)
+def over_sum(name, ratio, centre, divisor, top, degree):
+    """(divisor + s) ratio(s) for s in [0, top] as a polynomial in (s - centre) / (s + centre)."""
 
-
-def erfc():
-    # (1 + x) exp(x^2) erfc(x) for x in [0, 28] as a polynomial in q = (x - 4) / (x + 4).
     def f(q):
-        x = ERFC_SHIFT * (1 + q) / (1 - q)
-        return (1 + x) * mp.exp(x * x) * mp.erfc(x)
+        s = centre * (1 + q) / (1 - q)
+        return (divisor + s) * ratio(s)
 
-    def at(x):
-        return (x - ERFC_SHIFT) / (x + ERFC_SHIFT)
+    fit(name, f, lambda q: 1 / f(q), -1, (mpf(top) - centre) / (mpf(top) + centre), degree, pairs=1)
 
-    fit("ERFCX", f, lambda q: 1 / f(q), -1, at(mpf(28)), 22, pairs=2)
+
+def normal_tail():
+    over_sum("MILLS", lambda s: mp.exp(s * s / 2) * mp.erfc(s / mp.sqrt(2)) / 2, mpf(11) / 2, mpf(19) / 16, 39.5, 23)
+    over_sum("COMPLEMENT", lambda s: mp.exp(s * s) * mp.erfc(s), mpf(17) / 4, mpf(7) / 8, 27.3, 22)
 
 
 def erfinv_of_logarithm(w):
@@ -300,5 +300,5 @@ def i1():
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ["sin_cos", "atan", "asin", "erfc", "erfinv", "lgamma", "digamma", "i0", "trigamma", "i1"]:
+    for name in sys.argv[1:] or ["sin_cos", "atan", "asin", "normal_tail", "erfinv", "lgamma", "digamma", "i0", "trigamma", "i1"]:
         globals()[name]()

@@ -166,7 +166,11 @@ impl<'a, 'py> Arguments<'a, 'py> {
 
     /// An argument that must be given.
     pub(crate) fn required(&self, name: &str) -> PyResult<Object<'a, 'py>> {
-        self.optional(name).ok_or_else(|| self.misused(&format!("`{name}` is missing")))
+        self.optional(name).ok_or_else(|| {
+            let is_given = self.values.iter().any(|(known, value)| *known == name && value.is_some());
+            let state = if is_given { "is None" } else { "is missing" };
+            self.misused(&format!("`{name}` {state}"))
+        })
     }
 
     /// The arguments that `*size` has collected.

@@ -260,6 +260,8 @@ impl<'a, 'py> Gathered<'a, 'py> {
         let receiver = signature.position("input").unwrap_or(0);
         if call.method && receiver < call.positional.len() {
             call.positional[..=receiver].rotate_left(1);
+        } else if call.method && receiver > 0 {
+            call.named.push(("input".to_owned(), call.positional.remove(0)));
         }
         let mut gathered = Gathered {
             arguments: Arguments::default(),

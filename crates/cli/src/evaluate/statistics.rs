@@ -227,7 +227,7 @@ pub(super) fn broadcast_tensors(a: &mut Bound<'_>) -> Result<Value, Fault> {
 /// The index of the bucket between sorted boundaries that each value falls into.
 pub(super) fn bucketize(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
     let (x, boundaries, right) = (a.elements("input")?, a.elements("boundaries")?, a.flag("right")?);
-    a.create(x.shape(), DType::I64, || boundaries.searchsorted(&x, right))
+    a.create(x.shape(), DType::I64, || x.bucketize(&boundaries, right))
 }
 
 /// A row-major copy to which elements are written.

@@ -3,15 +3,13 @@
 //! Both are `x` times a probability, whose relative error is small even in the negative tail.
 
 use super::dw::{Dw, fast_two_difference, two_prod, two_sum};
-use super::erf::complement;
 use super::exp::Exponential;
-use super::normal_tail::MILLS;
+use super::normal_tail::NormalTail;
 use super::power::Power;
 use super::{Real, clamp, is_short, minimum};
 use crate::lane::{Element, Lane, rare};
 
-/// √½, √(8/π) and 0.044715 · √(8/π) as double words.
-const SQRT_HALF: (f64, f64) = (std::f64::consts::FRAC_1_SQRT_2, -4.833646656726457e-17);
+/// √(8/π) and 0.044715 · √(8/π) as double words.
 const LINEAR: (f64, f64) = (1.5957691216057308, -9.96930880911092e-17);
 const CUBIC: (f64, f64) = (0.07135481627260025, -6.175149918155315e-19);
 
@@ -21,54 +19,23 @@ fn with_end<V: Lane>(x: V, y: V) -> V {
     V::select(x.eq(-V::splat(V::Elem::INFINITY)), V::splat(V::Elem::NAN), y)
 }
 
-/// From here on the functions are `x`.
-const LARGE: f64 = 39.0;
-
-/// The function whose body depends on the element type.
-pub(crate) trait Gelu: Element {
-    fn gelu<V: Real<Elem = Self>>(x: V) -> V;
-}
-
 /// x · Φ(x), Φ being the distribution function of the normal distribution.
 #[inline(always)]
 pub(crate) fn gelu<V: Real>(x: V) -> V {
-    V::Elem::gelu(x)
-}
-
-impl Gelu for f64 {
-    #[inline(always)]
-    fn gelu<V: Real<Elem = f64>>(x: V) -> V {
-        with_end(x, normal_product(x))
-    }
-}
-
-impl Gelu for f32 {
-    #[inline(always)]
-    fn gelu<V: Real<Elem = f32>>(x: V) -> V {
-        // x · Φ(x) = max(x, 0) - s · Φ(-s) for s = |x|, and Φ(-s) = exp(-s²/2) · ratio. Above 13 it is x.
-        let s = (-x).max(V::num(13.0).min(x));
-        let tail = MILLS.times_exponential(s, two_prod(s * V::num(-0.5), s));
-        let scaled = s * tail.unit();
-        let less = two_prod(tail.product.hi, scaled);
-        let difference = fast_two_difference(V::num(0.0).max(x), less.hi);
-        let y = difference.hi + (difference.lo - tail.rest.mul_add(scaled, less.lo));
-        let y = minimum::GELU.or(x, y);
-        // Below, products have subnormal low parts, and then are subnormal; from -14.5 on the result is -0.
-        let is_ordinary = x.ge(V::num(-12.5)) & x.lt(V::num(f64::INFINITY));
-        rare!(!is_ordinary, y.copysign(x), {
-            let y = V::select(x.ge(V::num(-14.5)), -tail.times(s), V::num(-0.0));
-            with_end(x, V::select(x.lt(V::num(0.0)), y, x))
-        })
-    }
-}
-
-#[inline(always)]
-fn normal_product<W: Lane<Elem = f64>>(x: W) -> W {
-    let t = clamp(x, -LARGE, LARGE);
-    let half = W::num(0.5);
-    let (probability, n) = complement(-(Dw::splat(SQRT_HALF) * t), two_prod(t, t).scale(half));
-    let y = (probability.scale(half) * t.abs()).hi.ldexp(n).mul_sign(x);
-    W::select(x.gt(W::num(LARGE)), x, y)
+    let (ordinary, end) = V::Elem::GELU_RANGE;
+    // x · Φ(x) = max(x, 0) - s · Φ(-s) for s = |x|, and Φ(-s) = exp(-s²/2) · ratio. Above 13 it is x.
+    let s = (-x).max(V::num(13.0).min(x));
+    let tail = V::Elem::tail(&V::Elem::MILLS, s);
+    let scaled = s * tail.unit();
+    let less = two_prod(tail.high, scaled);
+    let difference = fast_two_difference(V::num(0.0).max(x), less.hi);
+    let y = difference.hi + (difference.lo - tail.low.mul_add(scaled, less.lo));
+    let y = if is_short::<V>() { minimum::GELU.or(x, y) } else { y };
+    let is_ordinary = x.ge(V::num(ordinary)) & x.lt(V::splat(V::Elem::INFINITY));
+    rare!(!is_ordinary, y.copysign(x), {
+        let y = V::select(x.ge(V::num(end)), -tail.times(s), V::num(-0.0));
+        with_end(x, V::select(x.lt(V::num(0.0)), y, x))
+    })
 }
 
 /// The form with a hyperbolic tangent: x / (1 + exp(-√(8/π) · (x + 0.044715 x³))).

@@ -37,7 +37,7 @@ pub(super) struct Power<V: Lane> {
 }
 
 impl<V: Real> Power<V> {
-    /// e^(x + low). Unless only `parts` or `scaled_far` is asked for, 2^k and its reciprocal are normal
+    /// e^(x + low). Unless only `scaled_far` is asked for, 2^k and its reciprocal are normal
     /// numbers.
     #[inline(always)]
     pub(super) fn of(x: V, low: Option<V>) -> Self {
@@ -46,6 +46,13 @@ impl<V: Real> Power<V> {
         let n = steps - rounder;
         let rest = n.mul_add(-V::splat(V::Elem::STEP.0), x);
         Self::near(steps.to_bits(), n.mul_add(-V::splat(V::Elem::STEP.1), with_low(rest, low)))
+    }
+
+    /// e^(a · b), likewise.
+    #[inline(always)]
+    pub(super) fn of_product(a: V, b: V) -> Self {
+        let product = two_prod(a, b);
+        Self::of(product.hi, Some(product.lo))
     }
 
     /// e^(x + low) as this and a third part, in the same range.
@@ -113,12 +120,6 @@ impl<V: Real> Power<V> {
     #[inline(always)]
     pub(super) fn scaled_far(self) -> V {
         (self.high + self.low).ldexp(self.exponent())
-    }
-
-    /// The sum in two words, from 1 to 2, and k, which may be any exponent.
-    #[inline(always)]
-    pub(super) fn parts(self) -> (Dw<V>, V) {
-        (fast_two_sum(self.high, self.low), self.exponent())
     }
 
     /// k, which may be any exponent.

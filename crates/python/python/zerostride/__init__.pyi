@@ -788,10 +788,10 @@ class _Operations:
         """A contiguous tensor: the tensor itself if it is, else a copy."""
     def clone(self, *, memory_format: Any | None = None) -> Tensor:
         """A copy, whose dimensions lie in the same order in memory."""
-    def copy_(self, src: _Operand, non_blocking: builtins.bool = False) -> Tensor:
+    def copy_(self, other: _Operand, non_blocking: builtins.bool = False) -> Tensor:
         """Overwrites the elements with those of another tensor, stretched, converted and moved as needed."""
     def fill_(self, value: _Operand) -> Tensor:
-        """Overwrites all elements with one number."""
+        """Overwrites all elements with one number, which the dtype must hold; that of a tensor is converted."""
     def zero_(self) -> Tensor:
         """Overwrites all elements with 0."""
     def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Any = None) -> tuple[Tensor, Tensor]:
@@ -850,7 +850,7 @@ class _Operations:
         """The elements clamped to `min` and `max`, as by `clamp`."""
     def broadcast_to(self, *size: _Sizes) -> Tensor:
         """Stretches the tensor to a shape, without copying: another name of `expand`."""
-    def view(self, *shape: _Sizes) -> Tensor:
+    def view(self, *size: _Sizes) -> Tensor:
         """The same elements under other sizes, as a view; -1 is inferred."""
     def view_as(self, other: _Operand) -> Tensor:
         """The same elements in the shape of another tensor, as a view."""
@@ -1503,7 +1503,7 @@ def tensor(data: Any, dtype: _DType | None = None, *, device: Any | None = None,
     """A tensor of a copy of the data: numbers, lists of them, tensors, arrays."""
 def asarray(obj: Any, dtype: _DType | None = None, *, copy: Any | None = None, device: Any | None = None, requires_grad: builtins.bool = False) -> Tensor:
     """The data as a tensor, without a copy where it is an array in memory (NumPy, the buffer protocol, DLPack)."""
-def as_tensor(obj: Any, dtype: _DType | None = None, device: Any | None = None) -> Tensor:
+def as_tensor(data: Any, dtype: _DType | None = None, device: Any | None = None) -> Tensor:
     """The data as a tensor, without a copy where it is an array in memory."""
 def from_dlpack(x: _Operand, *, copy: Any | None = None) -> Tensor:
     """A tensor on the memory of an array that speaks DLPack."""

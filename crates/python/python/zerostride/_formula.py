@@ -139,7 +139,12 @@ class Formula:
             case ast.UnaryOp(how, operand) if type(how) in _OPERATORS:
                 return self._operation(node, _OPERATORS[type(how)], operand), [operand]
             case ast.UnaryOp(how) | ast.Compare(ops=[how]):
-                raise self._refused(node, f"{type(how).__name__} has no meaning here: write ~, ==, !=, & and | on arrays")
+                raise self._refused(node, f"`{ast.unparse(node)}` has no meaning here: write ~, ==, !=, & and | on arrays")
+            case ast.BoolOp():
+                raise self._refused(node, f"`{ast.unparse(node)}` has no meaning here: write & and | on arrays")
+            case ast.IfExp(test, body, other):
+                choice = ", ".join(map(ast.unparse, (test, body, other)))
+                raise self._refused(node, f"`{ast.unparse(node)}` has no meaning here: write where({choice})")
             case ast.Compare():
                 raise self._refused(node, "comparisons do not chain: write (a < b) & (b < c)")
             case ast.Call(ast.Name(name), arguments, keywords) if name in _FUNCTIONS and name not in self.names:
@@ -170,7 +175,7 @@ class Formula:
                 return lambda *parts: made(parts), items
             case ast.Starred():
                 raise self._refused(node, "* has no meaning here")
-        raise self._refused(node, f"{type(node).__name__} has no meaning here: write operators, functions and indices")
+        raise self._refused(node, f"`{ast.unparse(node)}` has no meaning here: write operators, functions and indices")
 
     def _call(self, node, arguments, keywords, function):
         if any(word.arg is None for word in keywords):

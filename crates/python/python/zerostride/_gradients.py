@@ -134,6 +134,10 @@ def jvp(function, primals, tangents):
         raise TypeError(f"{len(primals)} primals and {len(tangents)} tangents are given: one tangent belongs to each primal")
     value = function(*primals)
     places = [place for place, primal in enumerate(primals) if is_continuous(primal)]
+    for place in places:
+        own, given = (tuple(getattr(array, "shape", ())) for array in (primals[place], tangents[place]))
+        if own != given:
+            raise RuntimeError(f"tangent {place} has shape {list(given)}; the argument that it belongs to has shape {list(own)}")
     results = leaves(value)
     # The pullback is linear in its cotangents, so that its own pullback does not depend on what they are.
     pull = pullback(function, places, len(results))

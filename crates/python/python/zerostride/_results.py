@@ -3,6 +3,7 @@
 from collections import namedtuple
 
 aminmax = namedtuple("aminmax", "min max")
+frexp = namedtuple("frexp", "mantissa exponent")
 kthvalue = namedtuple("kthvalue", "values indices")
 max = namedtuple("max", "values indices")
 median = namedtuple("median", "values indices")

@@ -2,6 +2,7 @@
 //! It does not know how elements are converted.
 
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyType};
 use zerostride::{DType, Device, Typed};
@@ -77,19 +78,31 @@ rows! {
         Value::Traced(x) => Value::Traced(x.copied()),
     };
     /// Overwrites the elements with those of another tensor, stretched, converted and moved as needed.
-    method "copy_" "input, src, non_blocking=False" |a| {
-        let (target, source) = (target(a)?, a.required("src")?);
-        let wrong = || a.misused(&format!("`src` must be a tensor, an array or a number, not {}", type_name(source)));
+    method "copy_" "input, other, non_blocking=False" |a| {
+        let (target, source) = (target(a)?, a.required("other")?);
+        let wrong = || a.misused(&format!("`other` must be a tensor, an array or a number, not {}", type_name(source)));
         let given = Given::new(source)?.ok_or_else(wrong)?;
         let target = &target.get().0;
         compute(a.py, [target.numel()], || target.copy_(given.operand())).map_err(raise)?;
         a.required("input")?.clone()
     };
-    /// Overwrites all elements with one number.
+    /// Overwrites all elements with one number, which the dtype must hold; that of a tensor is converted.
     method "fill_" "input, value" |a| {
         let target = &target(a)?.get().0;
-        let value = a.number_as("value", target.dtype())?;
-        compute(a.py, [target.numel()], || target.fill_(value)).map_err(raise)?;
+        match a.required("value")?.cast::<PyTensor>().map(|value| &value.get().0) {
+            Ok(value) if value.ndim() > 0 => {
+                return Err(PyRuntimeError::new_err(format!(
+                    "fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.",
+                    value.ndim()
+                )));
+            }
+            Ok(value) => compute(a.py, [target.numel()], || target.copy_(value)),
+            Err(_) => {
+                let value = a.number_as("value", target.dtype())?;
+                compute(a.py, [target.numel()], || target.fill_(value))
+            }
+        }
+        .map_err(raise)?;
         a.required("input")?.clone()
     };
     /// Overwrites all elements with 0.

@@ -23,9 +23,9 @@ rows! {
     };
     /// The data as a tensor, without a copy where it is an array in memory (NumPy, the buffer protocol,
     /// DLPack).
-    function "asarray" "obj, dtype=None, *, copy=None, device=None, requires_grad=False" |a| asarray(a)?;
+    function "asarray" "obj, dtype=None, *, copy=None, device=None, requires_grad=False" |a| asarray(a, "obj")?;
     /// The data as a tensor, without a copy where it is an array in memory.
-    function "as_tensor" "obj, dtype=None, device=None" |a| asarray(a)?;
+    function "as_tensor" "data, dtype=None, device=None" |a| asarray(a, "data")?;
     /// A tensor on the memory of an array that speaks DLPack.
     function "from_dlpack" "x, *, copy=None" |a| {
         let found = memory::from_dlpack(a.required("x")?)?;
@@ -55,9 +55,9 @@ rows! {
     function "full" "size, fill_value, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| {
         let (value, dtype) = (a.required("fill_value")?, dtype(a)?);
         let number = dtype.map_or_else(|| number::extract(value), |dtype| number::stored(value, dtype))?;
-        match (number, dtype) {
-            (Some(number), Some(dtype)) => full(a, a.shape("size")?, number, dtype)?,
-            _ => {
+        match number {
+            Some(number) => full(a, a.shape("size")?, number, dtype.unwrap_or(number.dtype()))?,
+            None => {
                 let filled = nested::tensor(value, dtype)?.broadcast_to(&a.shape("size")?);
                 filled.and_then(|filled| filled.clone_elements()).map_err(raise)?
             }
@@ -103,8 +103,8 @@ fn copies(a: &Arguments<'_, '_>) -> PyResult<Option<bool>> {
     a.optional("copy").map(|_| a.flag("copy")).transpose()
 }
 
-fn asarray<'py>(a: &Arguments<'_, 'py>) -> PyResult<Answer<'py>> {
-    let (object, dtype) = (&memory::loaded(a.required("obj")?)?, a.dtype("dtype")?);
+fn asarray<'py>(a: &Arguments<'_, 'py>, data: &str) -> PyResult<Answer<'py>> {
+    let (object, dtype) = (&memory::loaded(a.required(data)?)?, a.dtype("dtype")?);
     let copies = copies(a)?;
     let found = match object.cast::<PyTensor>() {
         Ok(tensor) if dtype.is_none_or(|dtype| dtype == tensor.get().0.dtype()) && copies != Some(true) => {

@@ -37,7 +37,8 @@ rows! {
     };
     /// The index of the bucket between sorted boundaries that each value falls into.
     function "bucketize" "input, boundaries, *, out_int32=False, right=False, out=None" |a| {
-        search(a, a.tensor("boundaries")?, a.tensor("input")?)?
+        let (x, boundaries, right) = (a.tensor("input")?, a.tensor("boundaries")?, a.flag("right")?);
+        places_of(a, compute(a.py, [x.numel()], || x.bucketize(&boundaries, right)))?
     };
     /// The distinct values, or slices of `dim`, in rising order; on demand the index of each input in them,
     /// and the counts.
@@ -114,7 +115,12 @@ fn search(a: &Arguments<'_, '_>, sorted: Tensor, values: Tensor) -> PyResult<Ten
         Some(_) => sorted_by(&sorted, &a.tensor("sorter")?)?,
         None => sorted,
     };
-    let places = compute(a.py, [values.numel()], || sorted.searchsorted(&values, right)).map_err(raise)?;
+    places_of(a, compute(a.py, [values.numel()], || sorted.searchsorted(&values, right)))
+}
+
+/// The places that a search has found, in the dtype that is asked for.
+fn places_of(a: &Arguments<'_, '_>, found: zerostride::Result<Tensor>) -> PyResult<Tensor> {
+    let places = found.map_err(raise)?;
     if a.flag("out_int32")? { places.to_dtype(DType::I32).map_err(raise) } else { Ok(places) }
 }
 

@@ -7,13 +7,13 @@ use pyo3::types::{PyList, PyString, PyTuple};
 use zerostride::Expr;
 
 use super::function::rows;
+use super::order::named;
 use crate::arguments::{Arguments, Value};
 use crate::autocast;
 use crate::error::{raise, type_name};
 use crate::operand::Given;
 use crate::sequence::{self, Limit};
 use crate::target::target;
-use crate::tensor;
 use crate::threads::compute;
 
 rows! {
@@ -56,8 +56,7 @@ rows! {
     /// The mantissa in [0.5, 1) and the power of 2 of each element.
     both "frexp" "input, *, out=None" |a| {
         let (mantissa, exponent) = a.tensor("input")?.frexp().map_err(raise)?;
-        let pair = [tensor::object(a.py, mantissa)?, tensor::object(a.py, exponent)?];
-        PyTuple::new(a.py, pair)?.into_any()
+        named(a.py, "frexp", [mantissa, exponent])?
     };
 }
 

@@ -46,7 +46,7 @@ rows! {
     /// Stretches the tensor to a shape, without copying: another name of `expand`.
     both "broadcast_to" "input, *size" |a| view!(a.value("input")?, x => x.expand(&a.sizes_of("size")?));
     /// The same elements under other sizes, as a view; -1 is inferred.
-    method "view" "input, *shape" |a| viewed(a.value("input")?, &a.sizes_of("shape")?)?;
+    method "view" "input, *size" |a| viewed(a.value("input")?, &a.sizes_of("size")?)?;
     /// The same elements in the shape of another tensor, as a view.
     method "view_as" "input, other" |a| {
         let sizes: Vec<isize> = shape(&a.value("other")?)?.into_iter().map(|size| size as isize).collect();

@@ -112,6 +112,9 @@ impl Expr {
         let keepdim = dims.keepdim;
         match inferred {
             Ok((dims, shape, compute, result)) => {
+                // Of no elements there is no variance, whatever the correction.
+                let correction =
+                    if operand.shape().is_ok_and(|shape| shape.contains(&0)) { 0.0 } else { correction };
                 let kind = Kind::Reduce { op, operand, dims, keepdim, compute, correction };
                 Expr::build(kind, Ok(Meta::new(shape, result)))
             }

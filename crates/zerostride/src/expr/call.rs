@@ -220,6 +220,8 @@ impl BoundArguments {
         let input = match input.dtype() {
             Ok(own) if takes(op, own) => {
                 check_dtype(op, own, dtype)?;
+                // No integer is what NaN becomes.
+                let input = if op == Op::Nansum { formula::without_nan(&input) } else { input };
                 input.to_dtype(dtype)
             }
             _ => input,

@@ -12,7 +12,7 @@ use zerostride_shape::{ErrorClass, Shape, broadcast_shape, sum_to_size_dims};
 use super::dims::{Dims, keepdim};
 use super::node::{Expr, Kind, Meta, Slope};
 use crate::error::printed;
-use crate::{Error, Result};
+use crate::{Device, Error, Result};
 
 impl Expr {
     /// A node that holds the error of a call with one operand.
@@ -397,7 +397,13 @@ pub(super) fn masked_fill(input: &Expr, mask: &Expr, value: &Expr) -> Expr {
             )));
         }
         let Inferred { compute, .. } = infer(Op::MaskedFill, &[input, mask, value])?;
-        if let Some(number) = value.number() {
+        // A tensor is read, as PyTorch's is, if it is in memory.
+        let element =
+            match value.as_tensor().filter(|tensor| tensor.device() == Device::Cpu && !tensor.is_absent()) {
+                Some(tensor) => Some(tensor.scalar_at(&[])?),
+                None => value.number(),
+            };
+        if let Some(number) = element {
             number.held_by(compute)?;
         }
         let filled = Expr::map(Op::Where, [mask.clone(), value.to_dtype(compute), input.clone()]);
@@ -439,12 +445,19 @@ pub(super) fn nanmean(input: &Expr, dims: &Dims) -> Expr {
 
 pub(super) fn nansum(input: &Expr, dims: &Dims) -> Expr {
     match input.dtype().map(|dtype| dtype.category()) {
-        Ok(Category::Float) => input.masked_fill(input.isnan(), 0.0).sum(dims.clone()),
         Ok(Category::Complex) => {
             let message = "nansum on CPU does not support complex inputs".to_owned();
             input.failed("nansum", Error::Argument { class: ErrorClass::NotImplemented, message })
         }
-        _ => input.sum(dims.clone()),
+        _ => without_nan(input).sum(dims.clone()),
+    }
+}
+
+/// The elements, with 0 for NaN.
+pub(super) fn without_nan(input: &Expr) -> Expr {
+    match input.dtype().map(DType::category) {
+        Ok(Category::Float) => input.masked_fill(input.isnan(), 0.0),
+        _ => input.clone(),
     }
 }
 

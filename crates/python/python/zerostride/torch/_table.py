@@ -4,6 +4,8 @@ formula of rows. It does not know which of them are worth it (``_partition.py``)
 A key is the name of an aten operation, for all of its overloads, or of one overload. Arguments are handed on by name.
 """
 
+import functools
+
 import zerostride as zs
 
 from . import _formulas as formulas
@@ -104,6 +106,9 @@ DECOMPOSED = """
     tanh_backward threshold threshold_backward
 """.split()
 
+# Those whose decompositions give other dtypes or values than PyTorch's kernels for operands of several dtypes, or for integers.
+OF_FLOATS = {"huber_loss", "soft_margin_loss", "threshold"}
+
 
 def name(target):
     """The name of an operation, and of its overload."""
@@ -128,4 +133,18 @@ def decompositions():
     import torch
     from torch._decomp import get_decompositions
 
-    return get_decompositions([getattr(torch.ops.aten, name) for name in DECOMPOSED])
+    formulas = get_decompositions([getattr(torch.ops.aten, name) for name in DECOMPOSED])
+    return {op: _floats_alone(formula) if name(op)[0] in OF_FLOATS else formula for op, formula in formulas.items()}
+
+
+def _floats_alone(formula):
+    """A formula that PyTorch's own operation is kept instead of unless all tensors are floats of one dtype."""
+    import torch
+
+    @functools.wraps(formula)
+    def checked(*arguments, **keywords):
+        dtypes = {value.dtype for value in arguments if isinstance(value, torch.Tensor)}
+        fits = len(dtypes) == 1 and dtypes.pop().is_floating_point
+        return formula(*arguments, **keywords) if fits else NotImplemented
+
+    return checked

@@ -165,7 +165,11 @@ impl JoinedParts {
                 "zero-dimensional tensor (at position {position}) cannot be concatenated"
             )));
         }
-        let Some(first) = tensors.iter().find(counts) else { return Ok(Results::like(&tensors[0])) };
+        let typed: Vec<Typed> = tensors.iter().map(|tensor| tensor.typed()).collect();
+        let dtype = result_type(&typed)?;
+        let Some(first) = tensors.iter().find(counts) else {
+            return Ok(Results::one(tensors[0].shape_value().clone(), dtype));
+        };
         let ndim = first.ndim();
         let dim = named_dim(*dim, ndim)?.unwrap_or(0);
         let mut sizes = first.shape().to_vec();
@@ -188,13 +192,14 @@ impl JoinedParts {
             }
             sizes[dim] = sizes[dim].saturating_add(tensor.shape()[dim]);
         }
-        let typed: Vec<Typed> = tensors.iter().map(|tensor| tensor.typed()).collect();
-        Ok(Results::one(Shape::new(&sizes)?, result_type(&typed)?))
+        Ok(Results::one(Shape::new(&sizes)?, dtype))
     }
 
     pub(super) fn joined(&self) -> Result<Tensor> {
         let (results, tensors) = (self.results()?, self.tensors.iter().filter(counts));
-        let Some(first) = tensors.clone().next() else { return self.tensors[0].row_major() };
+        let Some(first) = tensors.clone().next() else {
+            return self.tensors[0].beside(results.dtype(), results.shape());
+        };
         let dim = named_dim(self.dim, first.ndim())?.unwrap_or(0);
         let out = first.beside(results.dtype(), results.shape())?;
         let mut start = 0;

@@ -109,6 +109,27 @@ impl Tensor {
             })
         })
     }
+
+    /// In which bucket between sorted boundaries each element lies: [`searchsorted`](Tensor::searchsorted) the
+    /// other way round, `torch.bucketize`.
+    ///
+    /// # Errors
+    /// Boundaries that are no vector, bool or complex elements, or no memory.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let ages = tensor![[7, 18], [30, 70]];
+    /// assert_eq!(ages.bucketize(&tensor![18, 65], true)?.to_vec::<i64>()?, [0, 1, 1, 2]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn bucketize(&self, boundaries: &Tensor, right: bool) -> Result<Tensor> {
+        match boundaries.ndim() {
+            1 => boundaries.searchsorted(self, right),
+            ndim => Err(Error::runtime(format_args!(
+                "boundaries tensor must be 1 dimension, but got dim({ndim})"
+            ))),
+        }
+    }
 }
 
 /// The number of elements that are not zero, as an expression.

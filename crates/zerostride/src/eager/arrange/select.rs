@@ -9,7 +9,7 @@ use zerostride_shape::{Shape, broadcast_shape};
 use super::gather::lifted;
 use super::picks::Pick;
 use super::{Results, named_dim};
-use crate::{Error, Operand, Result, Tensor};
+use crate::{Error, Expr, Operand, Result, Tensor};
 
 /// An integer of an index that is out of bounds for a dimension of `size`; negative ones are.
 fn outside(index: &Tensor, size: usize) -> Result<Option<i64>> {
@@ -110,7 +110,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The dimension does not exist, the source is of another dtype, has other sizes or as many slices as
-    /// there are integers, an integer is out of range, or the tensor's elements share memory.
+    /// there are integers, an integer is out of range, the dtype does not hold `alpha`, or the tensor's elements share memory.
     ///
     /// ```
     /// use zerostride::tensor;
@@ -160,7 +160,10 @@ impl Tensor {
         }
         let scaled = match alpha.into() {
             Scalar::Int(1) => Operand::expr(source),
-            alpha => Operand::expr(source.mul(alpha)?),
+            alpha => {
+                let alpha = Expr::from(alpha.held_by(self.dtype())?).to_dtype(self.dtype());
+                Operand::expr((source * alpha).eval()?)
+            }
         };
         let (index, size) = (index.reshape(&[-1])?, self.shape()[dim]);
         if let Some(at) = outside(&index, size)? {

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use zerostride_ops::{Category, DType, Op};
 use zerostride_shape::{Overlap, Shape};
 
-use super::{Expr, Kind};
+use super::{Expr, Kind, Meta};
 use crate::{Error, Result, Tensor};
 
 /// What a gradient is taken with respect to.
@@ -147,6 +147,9 @@ impl Expr {
         // A pullback is linear in the cotangent, so that its own pullback does not depend on what that is.
         let cotangent = Expr::map(Op::Positive, [self.clone()]);
         let pulled = self.vjp(&cotangent, &variables)?;
+        for (pulled, (_, tangent)) in pulled.iter().zip(tangents) {
+            check_fits(("tangent", tangent.meta()?), ("variable", pulled.meta()?))?;
+        }
         let pairs: Vec<(Expr, Expr)> =
             pulled.into_iter().zip(tangents.iter().map(|(_, tangent)| tangent.clone())).collect();
         Ok(vjp(&pairs, &[&cotangent])?.swap_remove(0))
@@ -157,23 +160,29 @@ impl Expr {
         let (meta, given) = (self.meta()?, cotangent.meta()?);
         if !transform::is_continuous(self) {
             let message = format!(
-                "only floating-point and complex numbers have gradients, and the expression is of dtype {}: convert its operands, as with to_dtype() or float()",
+                "only floating-point and complex numbers have gradients, and the expression is of dtype {}: convert what it is computed from to a floating-point dtype",
                 meta.dtype()
             );
             return Err(Error::runtime(message).within(|| self.formula()));
         }
-        if given.shape != meta.shape || given.dtype().category() > meta.dtype().category() {
-            let message = format_args!(
-                "the cotangent has shape {} and dtype {}; the expression has shape {} and dtype {}",
-                given.shape,
-                given.dtype(),
-                meta.shape,
-                meta.dtype()
-            );
-            return Err(Error::runtime(message).within(|| self.formula()));
-        }
+        check_fits(("cotangent", given), ("expression", meta))
+            .map_err(|error| error.within(|| self.formula()))?;
         Ok(cotangent.to_dtype(meta.dtype()))
     }
+}
+
+/// Refuses a (co)tangent of another shape than what it belongs to, or of a dtype that this one does not hold.
+fn check_fits((name, given): (&str, &Meta), (owner, meta): (&str, &Meta)) -> Result<()> {
+    if given.shape == meta.shape && given.dtype().category() <= meta.dtype().category() {
+        return Ok(());
+    }
+    Err(Error::runtime(format_args!(
+        "the {name} has shape {} and dtype {}; the {owner} has shape {} and dtype {}",
+        given.shape,
+        given.dtype(),
+        meta.shape,
+        meta.dtype()
+    )))
 }
 
 /// The sums, over several expressions, of what [`Expr::vjp`] gives for each with its own cotangent: work that

@@ -511,7 +511,8 @@ fn sub(_: [&Expr; 2], _: &Expr, g: &Expr) -> [Expr; 2] {
 
 fn xlogy([a, b]: [&Expr; 2], _: &Expr, g: &Expr) -> [Expr; 2] {
     let zero = a.eq(0.0).logical_and(b.le(0.0));
-    [only(g * one_where(&zero, b).log(), &zero.logical_not()), g * (a / b)]
+    // As in PyTorch, a cotangent of 0 counts as little as an `a` of 0.
+    [only(g.xlogy(one_where(&zero, b)), &zero.logical_not()), g * (a / b)]
 }
 
 fn lerp(operands: &[Expr], _: &Expr, g: &Expr) -> Cotangents {
