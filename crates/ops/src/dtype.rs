@@ -20,9 +20,10 @@ pub enum Category {
     Complex,
 }
 
-/// The dtype table: variant, short name, PyTorch's name, PyTorch's C++ name, category, Rust type.
+/// The dtype table: variant, short name, PyTorch's name, NumPy's code or nothing, the name in PyTorch's error texts,
+/// that of tensors of the dtype, that of the C++ type, category, Rust type.
 macro_rules! dtypes {
-    ($($(#[$doc:meta])* $variant:ident $short:literal $torch:literal $scalar:literal $category:ident $rust:ty;)*) => {
+    ($($(#[$doc:meta])* $variant:ident $short:literal $torch:literal $numpy:literal $scalar:literal $tensor:literal $cpp:literal $category:ident $rust:ty;)*) => {
         /// The type of a tensor's elements.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum DType {
@@ -43,9 +44,35 @@ macro_rules! dtypes {
                 match self { $(DType::$variant => $torch),* }
             }
 
+            /// NumPy's code, a kind and the bytes of an element, as in `<f4`. bfloat16 has none.
+            ///
+            /// ```
+            /// use zerostride_ops::DType;
+            /// assert_eq!([DType::I64, DType::BF16].map(DType::numpy_code), [Some("i8"), None]);
+            /// ```
+            pub const fn numpy_code(self) -> Option<&'static str> {
+                let code = match self { $(DType::$variant => $numpy),* };
+                if code.is_empty() { None } else { Some(code) }
+            }
+
             /// The name PyTorch's error texts use, as in `'Long'`.
             pub const fn scalar_name(self) -> &'static str {
                 match self { $(DType::$variant => $scalar),* }
+            }
+
+            /// PyTorch's name of the type of a tensor of this dtype; older dtypes have an older form of name.
+            ///
+            /// ```
+            /// use zerostride_ops::DType;
+            /// assert_eq!([DType::I64, DType::BF16].map(DType::tensor_type), ["torch.LongTensor", "CPUBFloat16Type"]);
+            /// ```
+            pub const fn tensor_type(self) -> &'static str {
+                match self { $(DType::$variant => $tensor),* }
+            }
+
+            /// The C++ type that some of PyTorch's messages name.
+            pub const fn cpp_name(self) -> &'static str {
+                match self { $(DType::$variant => $cpp),* }
             }
 
             /// The category that promotion compares first.
@@ -80,37 +107,38 @@ macro_rules! dtypes {
     };
 }
 
+#[rustfmt::skip]
 dtypes! {
     /// `bool`, one byte, 0 or 1.
-    Bool "bool" "bool"       "Bool"          Bool    bool;
+    Bool "bool" "bool"       "b1"   "Bool"          "CPUBoolType"            "bool"                 Bool    bool;
     /// Unsigned 8-bit integer.
-    U8   "u8"   "uint8"      "Byte"          Int     u8;
+    U8   "u8"   "uint8"      "u1"   "Byte"          "torch.ByteTensor"       "unsigned char"        Int     u8;
     /// Unsigned 16-bit integer.
-    U16  "u16"  "uint16"     "UInt16"        Int     u16;
+    U16  "u16"  "uint16"     "u2"   "UInt16"        "CPUUInt16Type"          "short unsigned int"   Int     u16;
     /// Unsigned 32-bit integer.
-    U32  "u32"  "uint32"     "UInt32"        Int     u32;
+    U32  "u32"  "uint32"     "u4"   "UInt32"        "CPUUInt32Type"          "unsigned int"         Int     u32;
     /// Unsigned 64-bit integer.
-    U64  "u64"  "uint64"     "UInt64"        Int     u64;
+    U64  "u64"  "uint64"     "u8"   "UInt64"        "CPUUInt64Type"          "long unsigned int"    Int     u64;
     /// Signed 8-bit integer.
-    I8   "i8"   "int8"       "Char"          Int     i8;
+    I8   "i8"   "int8"       "i1"   "Char"          "torch.CharTensor"       "signed char"          Int     i8;
     /// Signed 16-bit integer.
-    I16  "i16"  "int16"      "Short"         Int     i16;
+    I16  "i16"  "int16"      "i2"   "Short"         "torch.ShortTensor"      "short int"            Int     i16;
     /// Signed 32-bit integer.
-    I32  "i32"  "int32"      "Int"           Int     i32;
+    I32  "i32"  "int32"      "i4"   "Int"           "torch.IntTensor"        "int"                  Int     i32;
     /// Signed 64-bit integer: the dtype of bare integers.
-    I64  "i64"  "int64"      "Long"          Int     i64;
+    I64  "i64"  "int64"      "i8"   "Long"          "torch.LongTensor"       "long int"             Int     i64;
     /// IEEE half precision.
-    F16  "f16"  "float16"    "Half"          Float   f16;
+    F16  "f16"  "float16"    "f2"   "Half"          "torch.HalfTensor"       "c10::Half"            Float   f16;
     /// bfloat16: f32 with 8 bits of precision.
-    BF16 "bf16" "bfloat16"   "BFloat16"      Float   bf16;
+    BF16 "bf16" "bfloat16"   ""     "BFloat16"      "CPUBFloat16Type"        "c10::BFloat16"        Float   bf16;
     /// IEEE single precision: the default dtype.
-    F32  "f32"  "float32"    "Float"         Float   f32;
+    F32  "f32"  "float32"    "f4"   "Float"         "torch.FloatTensor"      "float"                Float   f32;
     /// IEEE double precision.
-    F64  "f64"  "float64"    "Double"        Float   f64;
+    F64  "f64"  "float64"    "f8"   "Double"        "torch.DoubleTensor"     "double"               Float   f64;
     /// Complex number of two f32.
-    C64  "c64"  "complex64"  "ComplexFloat"  Complex Complex32;
+    C64  "c64"  "complex64"  "c8"   "ComplexFloat"  "CPUComplexFloatType"    "c10::complex<float>"  Complex Complex32;
     /// Complex number of two f64.
-    C128 "c128" "complex128" "ComplexDouble" Complex Complex64;
+    C128 "c128" "complex128" "c16"  "ComplexDouble" "CPUComplexDoubleType"   "c10::complex<double>" Complex Complex64;
 }
 
 impl DType {
@@ -144,51 +172,9 @@ impl DType {
         }
     }
 
-    /// PyTorch's name of the type of a tensor of this dtype; older dtypes have an older form of name.
-    ///
-    /// ```
-    /// use zerostride_ops::DType;
-    /// assert_eq!([DType::I64, DType::BF16].map(DType::tensor_type), ["torch.LongTensor", "CPUBFloat16Type"]);
-    /// ```
-    pub const fn tensor_type(self) -> &'static str {
-        match self {
-            DType::Bool => "CPUBoolType",
-            DType::U8 => "torch.ByteTensor",
-            DType::U16 => "CPUUInt16Type",
-            DType::U32 => "CPUUInt32Type",
-            DType::U64 => "CPUUInt64Type",
-            DType::I8 => "torch.CharTensor",
-            DType::I16 => "torch.ShortTensor",
-            DType::I32 => "torch.IntTensor",
-            DType::I64 => "torch.LongTensor",
-            DType::F16 => "torch.HalfTensor",
-            DType::BF16 => "CPUBFloat16Type",
-            DType::F32 => "torch.FloatTensor",
-            DType::F64 => "torch.DoubleTensor",
-            DType::C64 => "CPUComplexFloatType",
-            DType::C128 => "CPUComplexDoubleType",
-        }
-    }
-
-    /// The C++ type that some of PyTorch's messages name.
-    pub const fn cpp_name(self) -> &'static str {
-        match self {
-            DType::Bool => "bool",
-            DType::U8 => "unsigned char",
-            DType::U16 => "short unsigned int",
-            DType::U32 => "unsigned int",
-            DType::U64 => "long unsigned int",
-            DType::I8 => "signed char",
-            DType::I16 => "short int",
-            DType::I32 => "int",
-            DType::I64 => "long int",
-            DType::F16 => "c10::Half",
-            DType::BF16 => "c10::BFloat16",
-            DType::F32 => "float",
-            DType::F64 => "double",
-            DType::C64 => "c10::complex<float>",
-            DType::C128 => "c10::complex<double>",
-        }
+    /// The dtype of a code of NumPy, without its byte order.
+    pub fn of_numpy_code(code: &str) -> Option<DType> {
+        DType::ALL.into_iter().find(|dtype| dtype.numpy_code() == Some(code))
     }
 
     /// The largest finite value, as a float; 1 for bool. For a complex dtype, that of its parts.

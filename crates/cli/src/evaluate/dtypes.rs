@@ -16,9 +16,8 @@ pub(crate) fn dtype(name: &str) -> Result<DType, UnknownDType> {
         ["torch.", "np.", "numpy."].iter().find_map(|module| name.strip_prefix(module)).unwrap_or(name);
     name.parse().or_else(|unknown| {
         let code = name.strip_prefix(['<', '>', '=', '|']).unwrap_or(name);
-        let mut known = CODES.iter().filter(|(known, _)| *known == code);
-        let mut words = WORDS.iter().filter(|(word, _)| *word == name);
-        known.next().or_else(|| words.next()).map(|(_, dtype)| *dtype).ok_or(unknown)
+        let word = || WORDS.iter().find(|(word, _)| *word == name).map(|(_, dtype)| *dtype);
+        DType::of_numpy_code(code).or_else(word).ok_or(unknown)
     })
 }
 
@@ -31,24 +30,6 @@ const WORDS: [(&str, DType); 7] = [
     ("double", DType::F64),
     ("short", DType::I16),
     ("long", DType::I64),
-];
-
-/// NumPy's codes of dtypes: a kind, and a size in bytes.
-const CODES: [(&str, DType); 14] = [
-    ("b1", DType::Bool),
-    ("i1", DType::I8),
-    ("i2", DType::I16),
-    ("i4", DType::I32),
-    ("i8", DType::I64),
-    ("u1", DType::U8),
-    ("u2", DType::U16),
-    ("u4", DType::U32),
-    ("u8", DType::U64),
-    ("f2", DType::F16),
-    ("f4", DType::F32),
-    ("f8", DType::F64),
-    ("c8", DType::C64),
-    ("c16", DType::C128),
 ];
 
 #[cfg(test)]

@@ -22,24 +22,6 @@ pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// have more.
 const MAX_HEADER: u64 = 1 << 20;
 
-/// The dtypes of NPY by kind and size in bytes. bfloat16 is not among them.
-const CODES: [(&str, DType); 14] = [
-    ("b1", DType::Bool),
-    ("u1", DType::U8),
-    ("u2", DType::U16),
-    ("u4", DType::U32),
-    ("u8", DType::U64),
-    ("i1", DType::I8),
-    ("i2", DType::I16),
-    ("i4", DType::I32),
-    ("i8", DType::I64),
-    ("f2", DType::F16),
-    ("f4", DType::F32),
-    ("f8", DType::F64),
-    ("c8", DType::C64),
-    ("c16", DType::C128),
-];
-
 /// NumPy's other names of codes: letters, and words.
 const ALIASES: [(&str, &str); 16] = [
     ("b1", "? bool bool_"),
@@ -136,7 +118,7 @@ fn known(text: &str) -> Option<Encoding> {
         (order.is_empty() || code.len() == 1) && aliases.split(' ').any(|alias| alias == code)
     };
     let code = ALIASES.iter().find(|(_, aliases)| is_alias(aliases)).map_or(code, |(code, _)| code);
-    let &(_, dtype) = CODES.iter().find(|(known, _)| *known == code)?;
+    let dtype = DType::of_numpy_code(code)?;
     let swapped = match order {
         "<" => cfg!(target_endian = "big"),
         ">" => cfg!(target_endian = "little"),
@@ -170,7 +152,7 @@ fn advice(descr: &str) -> &'static str {
 
 /// NumPy's notation of a dtype in this machine's byte order, if it has the dtype.
 pub(super) fn descr(dtype: DType) -> Option<String> {
-    let (code, _) = CODES.iter().find(|(_, known)| *known == dtype)?;
+    let code = dtype.numpy_code()?;
     let order = match dtype.item_size() {
         1 => '|',
         _ if cfg!(target_endian = "big") => '>',

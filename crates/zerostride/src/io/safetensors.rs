@@ -32,23 +32,16 @@ const PREFIX: u64 = 8;
 const METADATA_KEY: &str = "__metadata__";
 
 /// The dtypes of safetensors that zerostride has, in the order in which the reference implementation sorts
-/// them.
-const CODES: [(&str, DType); 14] = [
-    ("BOOL", DType::Bool),
-    ("U8", DType::U8),
-    ("I8", DType::I8),
-    ("I16", DType::I16),
-    ("U16", DType::U16),
-    ("F16", DType::F16),
-    ("BF16", DType::BF16),
-    ("I32", DType::I32),
-    ("U32", DType::U32),
-    ("F32", DType::F32),
-    ("C64", DType::C64),
-    ("F64", DType::F64),
-    ("I64", DType::I64),
-    ("U64", DType::U64),
-];
+/// them. Their codes there are the capital letters of ours.
+#[rustfmt::skip]
+const DTYPES: [DType; 14] = {
+    use DType::*;
+    [Bool, U8, I8, I16, U16, F16, BF16, I32, U32, F32, C64, F64, I64, U64]
+};
+
+fn code(dtype: DType) -> String {
+    dtype.name().to_ascii_uppercase()
+}
 
 /// Numbers are stored little-endian.
 const SWAPPED: bool = cfg!(target_endian = "big");
@@ -126,8 +119,8 @@ fn misplaced(begin: u64, end: u64, expected: u64, data_length: u64) -> Option<St
 }
 
 fn kind(dtype: String) -> EntryDtype {
-    match CODES.iter().find(|(code, _)| *code == dtype) {
-        Some(&(_, dtype)) => EntryDtype::Known(Encoding { dtype, swapped: SWAPPED }),
+    match DTYPES.into_iter().find(|known| code(*known) == dtype) {
+        Some(dtype) => EntryDtype::Known(Encoding { dtype, swapped: SWAPPED }),
         None => {
             let advice = "is not one that zerostride has; save it as F32, BF16 or another of its dtypes";
             EntryDtype::Unknown { name: dtype, advice }
@@ -266,9 +259,9 @@ pub(super) fn start(
     Ok((header([(rank, name, shape)].into_iter()), Encoding { dtype, swapped: SWAPPED }))
 }
 
-/// The position of a dtype in [`CODES`].
+/// The position of a dtype in [`DTYPES`].
 fn rank(dtype: DType) -> Result<usize, Problem> {
-    CODES.iter().position(|&(_, known)| known == dtype).ok_or_else(|| {
+    DTYPES.iter().position(|&known| known == dtype).ok_or_else(|| {
         let advice = "does not exist in safetensors; write to .npy or .npz, or convert to c64 first";
         Problem::DType { name: dtype.name().to_owned(), advice }
     })
@@ -279,7 +272,8 @@ fn header<'a>(sorted: impl Iterator<Item = (usize, &'a str, &'a [usize])>) -> Ve
     let mut text = String::from("{");
     let mut offset = 0;
     for (rank, name, shape) in sorted {
-        let (code, dtype) = CODES[rank];
+        let dtype = DTYPES[rank];
+        let code = code(dtype);
         let end = offset + shape.iter().product::<usize>() * dtype.item_size();
         let sizes = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         text += if text.len() > 1 { "," } else { "" };

@@ -13,25 +13,6 @@ use crate::io::elements::Encoding;
 use crate::io::entry::EntryDtype;
 use crate::io::npy;
 
-/// The dtypes of version 3; bfloat16 is an extension.
-pub(super) const NAMES: [(&str, DType); 15] = [
-    ("bool", DType::Bool),
-    ("uint8", DType::U8),
-    ("uint16", DType::U16),
-    ("uint32", DType::U32),
-    ("uint64", DType::U64),
-    ("int8", DType::I8),
-    ("int16", DType::I16),
-    ("int32", DType::I32),
-    ("int64", DType::I64),
-    ("float16", DType::F16),
-    ("bfloat16", DType::BF16),
-    ("float32", DType::F32),
-    ("float64", DType::F64),
-    ("complex64", DType::C64),
-    ("complex128", DType::C128),
-];
-
 /// What the metadata of an array say.
 #[derive(Debug)]
 pub(super) struct Metadata {
@@ -154,8 +135,9 @@ pub(super) fn version3(text: &[u8]) -> Result<Metadata, String> {
     };
     let given: Option<String> = found.chunk_key_encoding.optional("separator")?;
     let keys = Keys { has_prefix, separator: separator_of(given.as_deref().unwrap_or(separator))? };
-    let kind = match NAMES.iter().find(|(name, _)| *name == found.data_type.name) {
-        Some(&(_, dtype)) => EntryDtype::Known(Encoding { dtype, swapped: false }),
+    // Those of version 3 have PyTorch's names; bfloat16 is an extension.
+    let kind = match DType::ALL.into_iter().find(|dtype| dtype.torch_name() == found.data_type.name) {
+        Some(dtype) => EntryDtype::Known(Encoding { dtype, swapped: false }),
         None => EntryDtype::Unknown {
             name: found.data_type.name,
             advice: "does not exist here; convert the array to one of numbers",

@@ -8,7 +8,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde_json::{Value, json};
 use zerostride_ops::DType;
 
-use super::metadata::{Keys, NAMES, zero};
+use super::metadata::{Keys, zero};
 use super::{METADATA_FILE, METADATA_V2_FILE, NewFiles, blosc};
 use crate::error::file::Problem;
 use crate::io::{Compression, ZarrFormat, npy};
@@ -244,7 +244,7 @@ impl ChunkGrid {
 }
 
 fn metadata(grid: &ChunkGrid, compression: Compression, dtype: DType, shape: &[usize]) -> Value {
-    let name = NAMES.iter().find(|(_, known)| *known == dtype).map(|(name, _)| *name);
+    let name = dtype.torch_name();
     let endian = if cfg!(target_endian = "big") { "big" } else { "little" };
     let bytes = json!({"name": "bytes", "configuration": {"endian": endian}});
     let codecs: Vec<Value> = std::iter::once(bytes).chain(compression.codec(dtype.item_size())).collect();
