@@ -91,7 +91,8 @@ def measure(sides, operands, count, seconds):
 
 def compiled(function):
     """The loop that TorchInductor makes of a function; it has no `out`, so that a result is memory from its pool."""
-    # The lambda is one piece of code for all functions, and PyTorch gives up compiling one again after eight times.
+    # The lambda is one piece of code for all functions, and PyTorch gives up compiling one again after eight
+    # times.
     torch.compiler.reset()
     loop = torch.compile(lambda *operands: function(*operands), dynamic=True)
     return lambda *operands, out: loop(*operands)

@@ -72,8 +72,8 @@ pub enum Unary {
     Abs,
     /// The square root of a float, correctly rounded.
     Sqrt,
-    /// About `1 / √a` of a positive float, off by less than a 2^14th of it, and by another part on each processor;
-    /// any float for other arguments. Lowered codes alone have it.
+    /// About `1 / √a` of a positive float, off by less than a 2^14th of it, and by another part on each
+    /// processor; any float for other arguments. Lowered codes alone have it.
     InverseRoot,
     /// The nearest integral float, ties to even; keeps the sign of zero, as do the next three.
     RoundTiesEven,

@@ -19,8 +19,8 @@ pub(crate) struct Has {
     pub inverse_roots: bool,
 }
 
-/// Operations in the time of a root beyond those that it is made of: with more of them beside, a processor does
-/// these while its one unit for roots works. Measured with AVX-512 on Intel.
+/// Operations in the time of a root beyond those that it is made of: with more of them beside, a processor
+/// does these while its one unit for roots works. Measured with AVX-512 on Intel.
 const BESIDE_ROOT: [u32; 2] = [9, 26];
 
 /// The same results from a code in which
@@ -467,13 +467,13 @@ impl Lowering {
         self.binary(Binary::Mul, product, second)
     }
 
-    /// The root of a float, from an estimate of its inverse. A root that is too near the middle of two floats for
-    /// this way to tell on which side it lies is a rare one, as are those of numbers whose rounding errors would
-    /// be subnormal, of zeros, infinities, negative numbers and NaN.
+    /// The root of a float, from an estimate of its inverse. A root that is too near the middle of two floats
+    /// for this way to tell on which side it lies is a rare one, as are those of numbers whose rounding
+    /// errors would be subnormal, of zeros, infinities, negative numbers and NaN.
     ///
-    /// A step of Goldschmidt's leaves `root` and `half_inverse` off by 2^-27 and their rounding errors: for `f64`,
-    /// the root takes another step. What its exact square misses says by what it is off, and so the sum
-    /// `rounded + rest` misses the root by less than 2^-46 (`f32`) and 2^-79 (`f64`) of it. If what is
+    /// A step of Goldschmidt's leaves `root` and `half_inverse` off by 2^-27 and their rounding errors: for
+    /// `f64`, the root takes another step. What its exact square misses says by what it is off, and so the
+    /// sum `rounded + rest` misses the root by less than 2^-46 (`f32`) and 2^-79 (`f64`) of it. If what is
     /// more than 2^-43 and 2^-72 farther away is rounded to the same float, so is the root.
     fn root(&mut self, ty: Type, a: Value) -> Value {
         let half = self.number(ty, 0.5);
@@ -628,13 +628,14 @@ mod tests {
         check(Type::F32, &singles, |builder, a, _| builder.convert(Type::BF16, a));
     }
 
-    /// The floats from 1 to 4 whose roots are nearest to the middles of two floats, of significands with so many
-    /// bits: an odd `n` is such a middle, of 2^bits, and `n² - off` is a multiple of their unit.
+    /// The floats from 1 to 4 whose roots are nearest to the middles of two floats, of significands with so
+    /// many bits: an odd `n` is such a middle, of 2^bits, and `n² - off` is a multiple of their unit.
     fn near_middles(bits: u32) -> Vec<f64> {
         let mut found = Vec::new();
         for off in [1i128, 9, 17, -7, -15, -23] {
             for unit in [bits + 1, bits + 2] {
-                // Roots of `off` modulo 2^k, bit by bit: half of 2^k is added to one that is none modulo 2^(k+1).
+                // Roots of `off` modulo 2^k, bit by bit: half of 2^k is added to one that is none modulo
+                // 2^(k+1).
                 let lift =
                     |n: i128, k: u32| if ((n * n - off) >> k) & 1 == 0 { n } else { n + (1 << (k - 1)) };
                 let n = (3..unit).fold(1, lift);

@@ -20,8 +20,8 @@ pub enum Category {
     Complex,
 }
 
-/// The dtype table: variant, short name, PyTorch's name, NumPy's code or nothing, the name in PyTorch's error texts,
-/// that of tensors of the dtype, that of the C++ type, category, Rust type.
+/// The dtype table: variant, short name, PyTorch's name, NumPy's code or nothing, the name in PyTorch's error
+/// texts, that of tensors of the dtype, that of the C++ type, category, Rust type.
 macro_rules! dtypes {
     ($($(#[$doc:meta])* $variant:ident $short:literal $torch:literal $numpy:literal $scalar:literal $tensor:literal $cpp:literal $category:ident $rust:ty;)*) => {
         /// The type of a tensor's elements.

@@ -19,11 +19,12 @@ pub(crate) trait NormalTail: Element {
     const COMPLEMENT: Self::Ratio;
     /// Up to the first number erfc is normal, and from the second on smaller than any float.
     const COMPLEMENT_RANGE: (f64, f64);
-    /// Down to the first number x · Φ(x) is normal, and so are its low parts; below the second it is smaller than
-    /// any float.
+    /// Down to the first number x · Φ(x) is normal, and so are its low parts; below the second it is smaller
+    /// than any float.
     const GELU_RANGE: (f64, f64);
 
-    /// The tail that a ratio belongs to, from `s` on, which is not negative and no farther out than the ranges.
+    /// The tail that a ratio belongs to, from `s` on, which is not negative and no farther out than the
+    /// ranges.
     fn tail<V: Real<Elem = Self>>(ratio: &Self::Ratio, s: V) -> Tail<V>;
 }
 
@@ -49,8 +50,8 @@ impl<V: Real> Tail<V> {
     }
 }
 
-/// A ratio near 16 numbers. A multiple of each, increased by 1, is in the middle of a quarter between two powers of
-/// two: of 2, 4, 8 and 1.
+/// A ratio near 16 numbers. A multiple of each, increased by 1, is in the middle of a quarter between two
+/// powers of two: of 2, 4, 8 and 1.
 pub(crate) struct Table {
     /// What the square of `s` has in the exponent.
     square: f32,
@@ -246,8 +247,8 @@ impl NormalTail for f64 {
 
     #[inline(always)]
     fn tail<V: Real<Elem = f64>>(ratio: &Quotient, s: V) -> Tail<V> {
-        // The tail is that of a number near `s`, whose sums with the constants are exact, and what it rises by on the
-        // way.
+        // The tail is that of a number near `s`, whose sums with the constants are exact, and what it rises
+        // by on the way.
         let sum = s + V::num(ratio.centre);
         let near = sum - V::num(ratio.centre);
         let t = (sum - V::num(2.0 * ratio.centre)) / sum;

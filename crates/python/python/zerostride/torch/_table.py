@@ -106,7 +106,8 @@ DECOMPOSED = """
     tanh_backward threshold threshold_backward
 """.split()
 
-# Those whose decompositions give other dtypes or values than PyTorch's kernels for operands of several dtypes, or for integers.
+# Those whose decompositions give other dtypes or values than PyTorch's kernels for operands of several
+# dtypes, or for integers.
 OF_FLOATS = {"huber_loss", "soft_margin_loss", "threshold"}
 
 

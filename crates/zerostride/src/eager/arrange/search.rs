@@ -110,8 +110,8 @@ impl Tensor {
         })
     }
 
-    /// In which bucket between sorted boundaries each element lies: [`searchsorted`](Tensor::searchsorted) the
-    /// other way round, `torch.bucketize`.
+    /// In which bucket between sorted boundaries each element lies: [`searchsorted`](Tensor::searchsorted)
+    /// the other way round, `torch.bucketize`.
     ///
     /// # Errors
     /// Boundaries that are no vector, bool or complex elements, or no memory.

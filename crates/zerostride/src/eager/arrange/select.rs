@@ -110,7 +110,8 @@ impl Tensor {
     ///
     /// # Errors
     /// The dimension does not exist, the source is of another dtype, has other sizes or as many slices as
-    /// there are integers, an integer is out of range, the dtype does not hold `alpha`, or the tensor's elements share memory.
+    /// there are integers, an integer is out of range, the dtype does not hold `alpha`, or the tensor's
+    /// elements share memory.
     ///
     /// ```
     /// use zerostride::tensor;
