@@ -156,6 +156,22 @@ def atan():
         return (mp.atan(x) / x - 1) / z
 
     fit("ATAN", a, lambda z: z * mp.sqrt(z) / mp.atan(mp.sqrt(z)), 0, edge, 11)
+    fit("ATAN_NEAR", a, lambda z: z * mp.sqrt(z) / mp.atan(mp.sqrt(z)), 0, mpf("0.1263") ** 2, 5)
+    centres = [place_of_atan(place) for place in range(16)]
+    print("const CENTRES:", [repr(c) for c in centres])
+    print("const ANGLES:", [repr(float(mp.atan(c))) for c in centres])
+
+
+def place_of_atan(place):
+    """A number near the middle, by the angle, of those numbers x whose 1.98 x + 1 is in a quarter between two powers of
+    two (the last two bits of an exponent: those of 2, 4, 8 and 1), whose angle has hardly a low word; 0 in the first."""
+    size = 2.0 ** ((place // 4 + 1) % 4)
+    low, high = ((size * (1 + (place % 4 + end) / 4) - 1) / 1.98 for end in (0, 1))
+    if low == 0:
+        return 0.0
+    middle = mp.tan((mp.atan(low) + (mp.pi / 2 if place == 11 else mp.atan(high))) / 2)
+    near = [float(middle) * (1 + i * 2.0**-30) for i in range(4096)]
+    return min(near, key=lambda c: abs(split(mp.atan(mpf(c)))[1] / c))
 
 
 def asin():

@@ -275,6 +275,15 @@ def test_random_numbers_are_those_of_pytorchs_own_graph():
     torch.testing.assert_close(*found)
 
 
+def test_formulas_of_pytorch_stand_for_its_operations_where_these_agree():
+    # In PyTorch's own formulas of these, integers become f64, and the wider dtype is the result's.
+    whole, single, double = torch.tensor([2, 2**63 - 1, 2**53 + 1, -8]), torch.rand(4), torch.rand(4).double()
+    functions = (lambda x: torch.nn.functional.threshold(x + 0, 0.1, 20), [whole]), (torch.nn.functional.huber_loss, [single, double])
+    for function, operands in (*functions, (torch.nn.functional.soft_margin_loss, [single, double])):
+        torch._dynamo.reset()
+        torch.testing.assert_close(compiled(function)(*operands), function(*operands), rtol=0, atol=0)
+
+
 def test_an_integer_divided_by_zero_raises_pytorchs_error():
     def divide(x, y):
         return torch.div(x, y, rounding_mode="floor") + x

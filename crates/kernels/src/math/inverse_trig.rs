@@ -10,7 +10,7 @@ use super::dw::{Dw, fast_two_difference, fast_two_sum, tiny_product, two_sum};
 use super::root::half_inverse_root;
 use super::trig::PI;
 use super::{is_short, poly, short, single};
-use crate::lane::{Arithmetic, Lane, rare};
+use crate::lane::{Arithmetic, Element, Lane, rare};
 
 /// The low part of π/2.
 const HALF_PI_LOW: f64 = 6.123233995736766e-17;
@@ -30,6 +30,34 @@ const ATAN: [f64; 12] = [
     -0.033471654034395844,
     0.015192935385755547,
 ];
+/// The same for |x| < 0.1263.
+const ATAN_NEAR: [f64; 6] = [
+    -0.3333333333333247,
+    0.19999999998946194,
+    -0.14285713856975138,
+    0.11111030849195914,
+    -0.09083298570046049,
+    0.07335592667148974,
+];
+/// Numbers, by the last two bits of the exponent and the first two of the significand of `PLACES · x + 1` up to
+/// 16, and their angles, whose low words are below 2^-62 of them.
+#[rustfmt::skip]
+const CENTRES: [f64; 16] = [
+    0.6241771803457711, 0.8759702091156312, 1.1284841140174957, 1.3813464610560156,
+    1.7404532574001625, 2.2492616261424185, 2.7574807749447965, 3.2650664491902326,
+    3.9809812255290207, 5.00193995946619, 6.019641741744006, 13.207052741131696,
+    0.0, 0.18866847211814133, 0.3145167968631803, 0.44045111475943627,
+];
+#[rustfmt::skip]
+const ANGLES: [f64; 16] = [
+    0.5580074059828108, 0.7193792344560379, 0.8456891448569466, 0.944188961306761,
+    1.04929054550461, 1.1524501702053322, 1.222896896108934, 1.2735949437514122,
+    1.3246938837780349, 1.3734753529447663, 1.4061768217238255, 1.4952234083717582,
+    0.0, 0.1864764988210367, 0.3047211784799183, 0.4148847563978022,
+];
+/// So that the angle of the first number that is measured from another than 0 is above 1/8, where the last place
+/// doubles.
+const PLACES: f64 = 1.98;
 /// tan(π/8) and tan(3π/8), which divide the angles that are measured from 0, π/4 and π/2.
 const BORDERS: (f64, f64) = (0.41421356237309503, 2.414213562373095);
 
@@ -131,10 +159,20 @@ pub(crate) fn atan<V: Lane>(x: V) -> V {
     if is_short::<V>() {
         return single::atan(x);
     }
-    let x = x.widen();
-    // Beyond 2^100 the angle is π/2 to the last bit.
-    let angle = first_quadrant(x.abs().min(Arithmetic::num(1.2676506002282294e30)), Arithmetic::num(1.0));
-    V::narrow(Arithmetic::select(x.is_nan(), x, angle.hi.mul_sign(x)))
+    V::narrow(long_atan(x.widen()))
+}
+
+#[inline(always)]
+fn long_atan<W: Lane<Elem = f64>>(x: W) -> W {
+    let one = W::num(1.0);
+    // Beyond 2^100 the angle is π/2 to the last bit; NaN stays.
+    let size = W::num(1.2676506002282294e30).min(x.abs());
+    let place = W::num(15.9).min(size.mul_add(W::num(PLACES), one)).to_bits() >> (f64::SIGNIFICAND - 2);
+    let (centre, angle) = (W::lookup(&CENTRES, place), W::lookup(&ANGLES, place));
+    let q = (size - centre) / size.mul_add(centre, one);
+    let z = q * q;
+    let sum = fast_two_sum(angle, q);
+    (sum.hi + (q * z).mul_add(poly(z, &ATAN_NEAR), sum.lo)).mul_sign(x)
 }
 
 /// The angle of the point (x, y), in [-π, π].
