@@ -39,8 +39,8 @@ const ATAN_NEAR: [f64; 6] = [
     -0.09083298570046049,
     0.07335592667148974,
 ];
-/// Numbers, by the last two bits of the exponent and the first two of the significand of `PLACES · x + 1` up to
-/// 16, and their angles, whose low words are below 2^-62 of them.
+/// Numbers, by the last two bits of the exponent and the first two of the significand of `PLACES · x + 1` up
+/// to 16, and their angles, whose low words are below 2^-62 of them.
 #[rustfmt::skip]
 const CENTRES: [f64; 16] = [
     0.6241771803457711, 0.8759702091156312, 1.1284841140174957, 1.3813464610560156,
@@ -55,8 +55,8 @@ const ANGLES: [f64; 16] = [
     1.3246938837780349, 1.3734753529447663, 1.4061768217238255, 1.4952234083717582,
     0.0, 0.1864764988210367, 0.3047211784799183, 0.4148847563978022,
 ];
-/// So that the angle of the first number that is measured from another than 0 is above 1/8, where the last place
-/// doubles.
+/// So that the angle of the first number that is measured from another than 0 is above 1/8, where the last
+/// place doubles.
 const PLACES: f64 = 1.98;
 /// tan(π/8) and tan(3π/8), which divide the angles that are measured from 0, π/4 and π/2.
 const BORDERS: (f64, f64) = (0.41421356237309503, 2.414213562373095);
