@@ -325,8 +325,15 @@ def _own_dtype(dtype):
 
 
 def _heaviside(a, values):
-    """The step of NaN is NaN in NumPy, and 0 elsewhere."""
+    """The step of NaN is NaN in NumPy, and 0 elsewhere. A bare number has the other operand's dtype."""
+    (dtype, *_) = (operand.dtype for operand in (a, values) if hasattr(operand, "dtype"))
+    a, values = (operand if hasattr(operand, "dtype") else zs.full((), operand, dtype=dtype) for operand in (a, values))
     return zs.where(zs.isnan(a), a, zs.heaviside(a, values))
+
+
+def _remainder(a, b):
+    """A remainder of 0 has the sign of the divisor in NumPy, too."""
+    return zs.copysign(zs.remainder(a, b), b)
 
 
 def _bare(value):
@@ -369,6 +376,7 @@ def _own_ufunc(ufunc, method, inputs, keywords):
         return _own_function(getattr(numpy, _REDUCTIONS[name]), inputs, {"axis": 0} | keywords)
     name = _UFUNCS.get(name, name)
     own = _PRODUCTS.get(name) or vars(array_api).get(name) or getattr(zs, name, None)
+    own = _heaviside if name == "heaviside" else own
     given = {word: value for word, value in keywords.items() if value is not None and not (word == "where" and value is True)}
     dtype = given.pop("dtype", None)
     if method != "__call__" or own is None or given or ufunc.nout > 1:
@@ -393,8 +401,8 @@ def _own_ufunc(ufunc, method, inputs, keywords):
     kinds = {dtype.kind for dtype in dtypes[:-1]}
     if kinds == {"i", "u"}:
         operands = _made_unsigned(*operands)
-    elif name == "heaviside":
-        own = _heaviside
+    elif kinds == {"f"} and name == "remainder":
+        own = _remainder
     elif kinds <= {"i", "u"} and name in ("floor_divide", "remainder", "fmod"):
         own = functools.partial(_divided, own)
     elif kinds <= {"i", "u"} and name == "pow" and not isinstance(inputs[1], zs.Expr) and (numpy.asarray(inputs[1]) < 0).any():
