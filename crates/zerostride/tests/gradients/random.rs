@@ -17,8 +17,11 @@ impl Choice {
 }
 
 /// Keeps `maximum` from ties, where differences are those of neither operand: no multiple of the inputs'
-/// steps.
-const OFFSET: f64 = 3.7e-4;
+/// steps, and hardly that of another `maximum`, as `maximum(a + offset, square(a) + offset)` is a tie at 0
+/// and 1.
+fn offset(choose: &mut Choice) -> f64 {
+    3.7e-4 + choose.below(1 << 20) as f64 * 1e-11
+}
 
 /// An expression and what the oracle has of it.
 type Pair = (Expr, Dual);
@@ -51,7 +54,8 @@ fn binary(a: Pair, b: Pair, choose: &mut Choice) -> Pair {
         ),
         3 => {
             let smooth = |x: f64, y: f64| if x > y { (x, 1.0, 0.0) } else { (y, 0.0, 1.0) };
-            (a.0.maximum(b.0 + OFFSET), a.1.zip(&b.1, |x, y| smooth(x, y + OFFSET)))
+            let offset = offset(choose);
+            (a.0.maximum(b.0 + offset), a.1.zip(&b.1, |x, y| smooth(x, y + offset)))
         }
         _ => (a.0 * b.0, a.1.zip(&b.1, |x, y| (x * y, y, x))),
     }
