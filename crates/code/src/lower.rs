@@ -15,12 +15,12 @@ pub(crate) struct Has {
     pub words: bool,
     /// Words of 64 bits that become `f32`, rounded once.
     pub long_to_single: bool,
-    /// Estimates of inverse roots, and many more operations in the time of a root.
+    /// Estimates of inverse roots, from which a root takes less time than by its own instruction.
     pub inverse_roots: bool,
 }
 
 /// Operations in the time of a root beyond those that it is made of: with more of them beside, a processor
-/// does these while its one unit for roots works. Measured with AVX-512 on Intel.
+/// does these while its one unit for roots works. For `f32` and `f64`, measured with AVX-512 on Intel.
 const BESIDE_ROOT: [u32; 2] = [9, 26];
 
 /// The same results from a code in which
@@ -32,8 +32,8 @@ const BESIDE_ROOT: [u32; 2] = [9, 26];
 ///
 /// What a processor has not is moreover made of what all of them have.
 pub(crate) fn lower(code: &Code, has: Has) -> Code {
-    let estimates_roots = has.inverse_roots && wait_for_roots(code);
-    let mut lowering = Lowering { builder: Builder::new(), has, estimates_roots };
+    let has = Has { inverse_roots: has.inverse_roots && waits_for_roots(code), ..has };
+    let mut lowering = Lowering { builder: Builder::new(), has };
     let inputs: Vec<Value> = code.inputs.iter().map(|&ty| lowering.builder.input(ty)).collect();
     let mut values: Vec<Value> = Vec::with_capacity(code.instructions.len());
     let mut ends: Vec<usize> = Vec::new();
@@ -62,12 +62,10 @@ pub(crate) fn lower(code: &Code, has: Has) -> Code {
 struct Lowering {
     builder: Builder,
     has: Has,
-    /// Whether roots are made of estimates.
-    estimates_roots: bool,
 }
 
 /// Whether most of a code's time outside of rare ways is that of its roots.
-fn wait_for_roots(code: &Code) -> bool {
+fn waits_for_roots(code: &Code) -> bool {
     let (mut beside, mut hidden, mut end) = (0, 0, 0);
     for (place, &Instruction { ty, operation }) in code.instructions.iter().enumerate() {
         match operation {
@@ -195,7 +193,7 @@ impl Lowering {
             },
             Unary::Abs => self.on_bits(ty, a, Binary::And, sign - 1),
             Unary::Not if ty != Type::Mask => self.by(Binary::Xor, a, u64::MAX >> (64 - ty.bits())),
-            Unary::Sqrt if self.estimates_roots => self.root(ty, a),
+            Unary::Sqrt if self.has.inverse_roots => self.root(ty, a),
             Unary::Exponent if !self.has.scaling => self.split(ty, a).0,
             Unary::Significand if !self.has.scaling => self.split(ty, a).1,
             _ => self.builder.unary(unary, a),

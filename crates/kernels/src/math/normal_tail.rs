@@ -9,7 +9,7 @@ use super::power::Power;
 use super::{Real, poly};
 use crate::lane::{Element, Lane};
 
-/// The ratios of an element type, and where tails are what.
+/// The ratios of an element type, and up to where its tails are normal numbers.
 pub(crate) trait NormalTail: Element {
     /// The ratio of a tail and an exponential.
     type Ratio: 'static;
@@ -53,7 +53,7 @@ impl<V: Real> Tail<V> {
 /// A ratio near 16 numbers. A multiple of each, increased by 1, is in the middle of a quarter between two
 /// powers of two: of 2, 4, 8 and 1.
 pub(crate) struct Table {
-    /// What the square of `s` has in the exponent.
+    /// The factor of s² in the exponent.
     square: f32,
     multiple: f32,
     centres: [f32; 16],
@@ -168,9 +168,9 @@ impl NormalTail for f32 {
 
 /// A ratio as a polynomial in (s - centre)/(s + centre), divided by s + divisor.
 pub(crate) struct Quotient {
-    /// What the square of `s` has in the exponent.
+    /// The factor of s² in the exponent.
     square: f64,
-    /// What the tail falls by from `s` on, as a multiple of the exponential.
+    /// How fast the tail falls at `s`, as a multiple of the exponential.
     fall: f64,
     centre: f64,
     divisor: f64,
