@@ -3,6 +3,7 @@
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -20,8 +21,8 @@ const FREE_THREADED: [&str; 2] = ["python3.14t", "python3.15t"];
 /// Installs the package and runs its tests. If there is no Python that is new enough, reports that and tests
 /// nothing.
 ///
-/// The package is built with the profile of the other tests, which shares their kernels and has checks that a
-/// release does not. From its source distribution it is built anew, as by users, which takes minutes.
+/// The package has the library that is built as the other tests are, with checks that a release does not
+/// have. From its source distribution it is built anew, as by users, which takes minutes.
 pub(crate) fn test(of_source_distribution: bool) -> Outcome {
     let Some(python) = python() else {
         eprintln!(
@@ -31,8 +32,8 @@ pub(crate) fn test(of_source_distribution: bool) -> Outcome {
         return Ok(());
     };
     let own = environment(python, &target().join(ENVIRONMENT))?;
-    let package = if of_source_distribution { source_distribution(&own)? } else { PACKAGE.to_owned() };
-    install(&own, &package, if of_source_distribution { "--profile=release" } else { "--profile=dev" })?;
+    let package = if of_source_distribution { source_distribution(&own)? } else { built_as_tests(&own)? };
+    install(&own, &package, "--profile=release")?;
     run(Command::new(own).args(PYTEST).env("ZEROSTRIDE_CUDA", emulator()?))
 }
 
@@ -78,6 +79,62 @@ fn install(python: &Path, package: &str, profile: &str) -> Outcome {
 /// Installs the package alone, with a release's optimisation, into the environment of a Python.
 pub(crate) fn install_release(python: &Path) -> Outcome {
     pip(python, &["install", "--force-reinstall", "--no-deps", PACKAGE])
+}
+
+/// Makes a folder that is the package with the library built already, and returns its path.
+///
+/// The library is built with all members' tests: alone it would have other features of a few dependencies,
+/// and the engine would be compiled again for it, which takes minutes.
+fn built_as_tests(python: &Path) -> Result<String, String> {
+    let mut build = Command::new(env!("CARGO"));
+    build.args("build --workspace --features zerostride/ndarray --lib --test compile".split(' '));
+    run(build.env("PYO3_PYTHON", python))?;
+    let folder = target().join("python-package");
+    let failed = |error: io::Error| format!("{}: {error}", folder.display());
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(failed)?;
+    }
+    let package = root().join(PACKAGE);
+    copy_folder(&package.join("python"), &folder).map_err(failed)?;
+    for name in ["README.md", "LICENSE-APACHE", "LICENSE-MIT"] {
+        fs::copy(package.join(name), folder.join(name)).map_err(failed)?;
+    }
+    let library = target().join("debug").join(format!("{DLL_PREFIX}_zerostride{DLL_SUFFIX}"));
+    let module = if cfg!(windows) { "_zerostride.pyd" } else { "_zerostride.abi3.so" };
+    fs::copy(library, folder.join("zerostride").join(module)).map_err(failed)?;
+    let project = fs::read_to_string(package.join("pyproject.toml")).map_err(failed)?;
+    fs::write(folder.join("pyproject.toml"), with_setuptools(&project)?).map_err(failed)?;
+    Ok(folder.display().to_string())
+}
+
+/// The package's description with a builder that compiles nothing.
+fn with_setuptools(project: &str) -> Result<String, String> {
+    let dynamic = "dynamic = [\"version\"]";
+    let (_, described) = project
+        .split_once("[project]\n")
+        .filter(|(_, described)| described.contains(dynamic))
+        .ok_or_else(|| format!("{PACKAGE}/pyproject.toml: there is no `[project]` with `{dynamic}`"))?;
+    let version = format!("version = \"{}\"", env!("CARGO_PKG_VERSION"));
+    let described = described.replace(dynamic, &version);
+    Ok(format!(
+        "[build-system]\nrequires = [\"setuptools>=77\"]\nbuild-backend = \"setuptools.build_meta\"\n\n\
+         [project]\n{described}\n\
+         [tool.setuptools]\npackages.find = {{}}\npackage-data.\"*\" = [\"*\"]\n"
+    ))
+}
+
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let copy = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &copy)?;
+        } else {
+            fs::copy(entry.path(), copy)?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes the package's source distribution and returns its path.

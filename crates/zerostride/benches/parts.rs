@@ -1,15 +1,35 @@
-//! Times the parts of an evaluation by themselves: planning, a tiny operation, and each kind of loop in the
-//! L2 cache, where nothing but the loop itself costs time. Side by side with other libraries:
-//! `cargo xtask bench`.
+//! Times the parts of an evaluation by themselves: the rules of shapes, planning, a tiny operation, and each
+//! kind of loop in the L2 cache, where nothing but the loop itself costs time. Side by side with other
+//! libraries: `cargo xtask bench`.
 
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use zerostride::policy::{Action, Class, Policy};
 use zerostride::{DType, Expr, Result, Slice, Tensor, keepdim};
+use zerostride_shape::{Layout, Shape, broadcast_shapes};
 
 fn uniform(shape: &[usize], seed: u64) -> Tensor {
     Tensor::rand(shape, seed).expect("enough memory")
+}
+
+/// What every operation pays before an element is touched.
+fn rules(criterion: &mut Criterion) {
+    criterion.bench_function("broadcast of rank 2", |bencher| {
+        bencher.iter(|| broadcast_shapes(black_box(&[&[1, 3], &[3, 1]])));
+    });
+    criterion.bench_function("broadcast of rank 5, three operands", |bencher| {
+        bencher.iter(|| broadcast_shapes(black_box(&[&[5, 1, 4, 1, 3], &[2, 1, 6, 1], &[3]])));
+    });
+    let shape = Shape::new(&[32, 64, 56, 56]).expect("a small shape");
+    let layout = Layout::contiguous(shape);
+    criterion.bench_function("view: transpose, then narrow", |bencher| {
+        bencher.iter(|| black_box(&layout).transpose(0, 1).and_then(|view| view.narrow(2, 8, 40)));
+    });
+    let row = Layout::contiguous(Shape::new(&[64, 1, 1]).expect("a small shape"));
+    criterion.bench_function("view: expand", |bencher| {
+        bencher.iter(|| black_box(&row).expand(&[32, 64, 56, 56]));
+    });
 }
 
 fn planning(criterion: &mut Criterion) {
@@ -75,5 +95,5 @@ fn like(expression: &Expr) -> Result<Tensor> {
     Tensor::zeros(expression.shape()?)?.to_dtype(expression.dtype()?)
 }
 
-criterion_group!(benches, planning, tiny, loops);
+criterion_group!(benches, rules, planning, tiny, loops);
 criterion_main!(benches);
