@@ -335,6 +335,15 @@ def test_views_share_memory():
     assert tensor.expand(4, 2, 3).stride() == (0, 3, 1)
 
 
+def test_memory_that_was_lent_twice_is_read_before_it_is_scattered_into():
+    for scatter, expected in (("scatter_", [0, 4, 3, 2, 1]), ("scatter_add_", [1, 3, 5, 7, 4])):
+        array = np.array([1, 2, 3, 4, 0])
+        tensor, same = zs.asarray(array), zs.asarray(array[:])
+        index, source = (same, zs.tensor([4, 3, 2, 1, 0])) if scatter == "scatter_" else (zs.tensor([1, 2, 3, 4, 0]), same)
+        getattr(tensor, scatter)(0, index, source)
+        assert array.tolist() == expected
+
+
 def test_conversions_do_not_leak():
     resource = pytest.importorskip("resource")
     source = np.zeros(1000)

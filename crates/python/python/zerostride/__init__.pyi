@@ -1531,10 +1531,10 @@ def linspace(start: Any, end: Any, steps: builtins.int, *, dtype: _DType | None 
     """`steps` numbers evenly from `start` to `end`, both included."""
 def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """The identity matrix of `n` rows."""
-def rand(*size: _Sizes, seed: Any | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
-    """Numbers drawn evenly from [0, 1), as float32; the same for the same seed."""
-def randn(*size: _Sizes, seed: Any | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
-    """Numbers of the normal distribution with mean 0 and variance 1, as float32; the same for the same seed."""
+def rand(*size: _Sizes, seed: Any | None = None, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
+    """Floats drawn evenly from [0, 1); the same for the same seed."""
+def randn(*size: _Sizes, seed: Any | None = None, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
+    """Floats of the normal distribution with mean 0 and variance 1; the same for the same seed."""
 def broadcast_shapes(*shapes: Any) -> tuple[builtins.int, ...]:
     """The shape to which shapes broadcast."""
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:

@@ -81,15 +81,15 @@ rows! {
     function "linspace" "start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| linspace(a)?;
     /// The identity matrix of `n` rows.
     function "eye" "n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| eye(a)?;
-    /// Numbers drawn evenly from [0, 1), as float32; the same for the same seed.
-    function "rand" "*size, seed=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| {
-        Tensor::rand(&a.counts()?, seed(a)?).map_err(raise)?
+    /// Floats drawn evenly from [0, 1); the same for the same seed.
+    function "rand" "*size, seed=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| {
+        Tensor::rand_as(&a.counts()?, dtype(a)?.unwrap_or(DType::DEFAULT_FLOAT), seed(a)?).map_err(raise)?
     };
-    /// Numbers of the normal distribution with mean 0 and variance 1, as float32; the same for the same seed.
-    function "randn" "*size, seed=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| {
-        let (size, seed) = (a.counts()?, seed(a)?);
+    /// Floats of the normal distribution with mean 0 and variance 1; the same for the same seed.
+    function "randn" "*size, seed=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| {
+        let (size, seed, dtype) = (a.counts()?, seed(a)?, dtype(a)?.unwrap_or(DType::DEFAULT_FLOAT));
         let count = size.iter().fold(1, |count: usize, &size| count.saturating_mul(size));
-        compute(a.py, [count], || Tensor::randn(&size, seed)).map_err(raise)?
+        compute(a.py, [count], || Tensor::randn_as(&size, dtype, seed)).map_err(raise)?
     };
 }
 

@@ -3,12 +3,13 @@
 
 use std::f64::consts::SQRT_2;
 
-use bytemuck::cast_slice_mut;
-use zerostride_ops::DType;
+use bytemuck::{Pod, cast_slice_mut};
+use half::{bf16, f16};
+use zerostride_ops::{Category, DType};
 use zerostride_shape::Shape;
 
 use crate::interrupt::{self, STRIDE};
-use crate::{Expr, Result, Tensor, exec};
+use crate::{Error, Expr, Result, Tensor, exec};
 
 /// Numbers that `randn` computes at once, so that what it holds beside the result stays in cache.
 const RANDN_ELEMENTS: usize = 1 << 16;
@@ -27,13 +28,31 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn rand(shape: &[usize], seed: u64) -> Result<Tensor> {
-        Tensor::build(DType::F32, Shape::new(shape)?, |bytes| {
-            for (i, number) in (1u64..).zip(cast_slice_mut::<u8, f32>(bytes)) {
-                if (i as usize).is_multiple_of(STRIDE) {
-                    interrupt::check();
-                }
-                *number = (random(seed, i) >> 40) as f32 / (1 << 24) as f32;
-            }
+        Self::rand_as(shape, DType::F32, seed)
+    }
+
+    /// [`Tensor::rand`] as another float: each has all the bits that its dtype holds below 1, and is the one
+    /// of a wider dtype without the bits that it has no room for.
+    ///
+    /// # Errors
+    /// The dtype is no float, the shape is too large, or there is no memory.
+    ///
+    /// ```
+    /// use zerostride::{DType, Tensor};
+    /// let (wide, narrow) = (Tensor::rand_as(&[3], DType::F64, 7)?, Tensor::rand(&[3], 7)?);
+    /// assert!(wide.sub(&narrow)?.to_vec::<f64>()?.iter().all(|&rest| (0.0..0.5f64.powi(24)).contains(&rest)));
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn rand_as(shape: &[usize], dtype: DType, seed: u64) -> Result<Tensor> {
+        let fill: fn(&mut [u8], u64) = match dtype {
+            DType::F16 => |bytes, seed| draw(bytes, 0, |place| f16::from_f64(fraction(seed, place, 11))),
+            DType::BF16 => |bytes, seed| draw(bytes, 0, |place| bf16::from_f64(fraction(seed, place, 8))),
+            DType::F32 => |bytes, seed| draw(bytes, 0, |place| fraction(seed, place, 24) as f32),
+            DType::F64 => |bytes, seed| draw(bytes, 0, |place| fraction(seed, place, 53)),
+            _ => return Err(Error::not_implemented("check_uniform_bounds", dtype)),
+        };
+        Tensor::build(dtype, Shape::new(shape)?, |bytes| {
+            fill(bytes, seed);
             Ok(())
         })
     }
@@ -56,23 +75,56 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn randn(shape: &[usize], seed: u64) -> Result<Tensor> {
-        let numbers = Tensor::build(DType::F32, Shape::new(shape)?, |_| Ok(()))?;
+        Self::randn_as(shape, DType::F32, seed)
+    }
+
+    /// [`Tensor::randn`] as another float: the same numbers, rounded to it.
+    ///
+    /// # Errors
+    /// The dtype is no float, the shape is too large, or there is no memory.
+    ///
+    /// ```
+    /// use zerostride::{DType, Tensor};
+    /// let wide = Tensor::randn_as(&[3], DType::F64, 7)?;
+    /// assert_eq!(wide.to_dtype(DType::F32)?.to_vec::<f32>()?, Tensor::randn(&[3], 7)?.to_vec::<f32>()?);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn randn_as(shape: &[usize], dtype: DType, seed: u64) -> Result<Tensor> {
+        if dtype.category() != Category::Float {
+            return Err(Error::not_implemented("normal_kernel_cpu", dtype));
+        }
+        let numbers = Tensor::build(dtype, Shape::new(shape)?, |_| Ok(()))?;
         let line = numbers.view(&[numbers.numel() as isize])?;
         let seed = random(seed, 1);
         for start in (0..numbers.numel()).step_by(RANDN_ELEMENTS) {
             let part = line.slice(0, start..numbers.numel().min(start + RANDN_ELEMENTS))?;
             let uniform = Tensor::build(DType::F64, part.shape_value().clone(), |bytes| {
-                for (i, number) in (start as u64..).zip(cast_slice_mut::<u8, f64>(bytes)) {
+                draw(bytes, start, |place| {
                     // An odd number of 2^-53, which no rounding takes to an end of the interval.
-                    let odd = (random(seed, i) >> 10 | 1) as i64 - (1 << 53);
-                    *number = odd as f64 / (1u64 << 53) as f64;
-                }
+                    let odd = (random(seed, place) >> 10 | 1) as i64 - (1 << 53);
+                    odd as f64 / (1u64 << 53) as f64
+                });
                 Ok(())
             })?;
             exec::run_into(&(Expr::current(&uniform).erfinv() * SQRT_2), &part)?;
         }
         Ok(numbers)
     }
+}
+
+/// Writes the number of each place in the sequence, from one on.
+fn draw<T: Pod>(bytes: &mut [u8], start: usize, number: impl Fn(u64) -> T) {
+    for (i, element) in (start..).zip(cast_slice_mut::<u8, T>(bytes)) {
+        if i.is_multiple_of(STRIDE) {
+            interrupt::check();
+        }
+        *element = number(i as u64);
+    }
+}
+
+/// The first binary digits of a place in the sequence, as a number in [0, 1).
+fn fraction(seed: u64, place: u64, digits: u32) -> f64 {
+    (random(seed, place + 1) >> (64 - digits)) as f64 / (1u64 << digits) as f64
 }
 
 /// The random bits at a place in the sequence of a seed: SplitMix64.
@@ -106,6 +158,36 @@ mod tests {
         assert!(long.starts_with(&short));
         assert_eq!(Tensor::randn(&[3, 0], 3).unwrap().shape(), [3, 0]);
         assert_eq!(Tensor::randn(&[], 3).unwrap().item::<f32>().unwrap(), short[0]);
+    }
+
+    #[test]
+    fn narrow_floats_are_drawn_below_1_and_what_is_no_float_is_refused_before_memory_is_taken() {
+        for dtype in [DType::F16, DType::BF16, DType::F64] {
+            let narrow = Tensor::rand_as(&[100_000], dtype, 5).unwrap();
+            assert_eq!(narrow.dtype(), dtype);
+            assert!(narrow.lt(1).unwrap().all(..).unwrap().item::<bool>().unwrap());
+            let apart = narrow.to_dtype(DType::F64).unwrap().sub(&Tensor::rand(&[100_000], 5).unwrap());
+            assert!(
+                apart
+                    .unwrap()
+                    .abs()
+                    .unwrap()
+                    .lt(1.0 / 256.0)
+                    .unwrap()
+                    .all(..)
+                    .unwrap()
+                    .item::<bool>()
+                    .unwrap()
+            );
+            assert_eq!(Tensor::randn_as(&[2, 3], dtype, 5).unwrap().dtype(), dtype);
+        }
+        let huge = [1 << 40];
+        for (found, kernel) in [
+            (Tensor::rand_as(&huge, DType::I32, 1), "\"check_uniform_bounds\" not implemented for 'Int'"),
+            (Tensor::randn_as(&huge, DType::I32, 1), "\"normal_kernel_cpu\" not implemented for 'Int'"),
+        ] {
+            assert_eq!(found.unwrap_err().to_string(), kernel);
+        }
     }
 
     #[test]

@@ -192,6 +192,12 @@ impl Error {
         Error::Argument { class: ErrorClass::Runtime, message: message.to_string() }
     }
 
+    /// PyTorch's error where one of its kernels is not there for a dtype.
+    pub(crate) fn not_implemented(kernel: &str, dtype: DType) -> Error {
+        let message = format!("\"{kernel}\" not implemented for '{}'", dtype.scalar_name());
+        Error::Argument { class: ErrorClass::NotImplemented, message }
+    }
+
     /// The error itself, without the expression it came from.
     pub fn root(&self) -> &Error {
         match self {

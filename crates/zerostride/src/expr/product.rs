@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 use zerostride_ops::{DType, Typed};
-use zerostride_shape::{ErrorClass, Shape, broadcast_shape};
+use zerostride_shape::{Shape, broadcast_shape};
 
 use crate::{Error, Result};
 
@@ -94,8 +94,7 @@ impl Case {
             return Err(self.mixed(a, b));
         }
         if a != b || a == DType::Bool {
-            let message = format!("\"{}\" not implemented for '{}'", self.kernel(), a.scalar_name());
-            return Err(Error::Argument { class: ErrorClass::NotImplemented, message });
+            return Err(Error::not_implemented(self.kernel(), a));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use bytemuck::cast_slice_mut;
 use zerostride_kernels::{pack_dense, store_scalar};
 use zerostride_ops::{Category, Complex32, Complex64, DType, Element, Scalar};
-use zerostride_shape::{ErrorClass, Layout, Shape, checked_bytes};
+use zerostride_shape::{Layout, Shape, checked_bytes};
 
 use super::Tensor;
 use crate::error::printed;
@@ -203,7 +203,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         let (start, end, step) = (start.into(), end.into(), step.into());
         if !matches!(dtype.category(), Category::Int | Category::Float) {
-            return Err(not_made("arange_cpu", dtype));
+            return Err(Error::not_implemented("arange_cpu", dtype));
         }
         let len = count_steps(start, end, step)?;
         let counted = match dtype {
@@ -268,7 +268,7 @@ impl Tensor {
             )));
         }
         if dtype.category() == Category::Bool {
-            return Err(not_made("linspace_cpu", dtype));
+            return Err(Error::not_implemented("linspace_cpu", dtype));
         }
         check_held(&ends, dtype)?;
         let [start, end] = ends.map(complex);
@@ -309,11 +309,6 @@ impl Tensor {
             Ok(())
         })
     }
-}
-
-fn not_made(kernel: &str, dtype: DType) -> Error {
-    let message = format!("\"{kernel}\" not implemented for '{}'", dtype.scalar_name());
-    Error::Argument { class: ErrorClass::NotImplemented, message }
 }
 
 /// How many numbers there are from `start` up to `end`.

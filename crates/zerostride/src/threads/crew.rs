@@ -29,9 +29,11 @@ pub(super) struct Crew {
     /// The process that has the helpers.
     process: usize,
     caller: Thread,
-    /// What the first of them panicked with.
-    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    panic: Panic,
 }
+
+/// What the first thread of a crew panicked with.
+type Panic = Mutex<Option<Box<dyn Any + Send>>>;
 
 /// The caller sleeps until the last helper wakes it.
 const ASLEEP: usize = 1 << (usize::BITS - 1);
@@ -54,7 +56,7 @@ impl Crew {
         self.helpers
     }
 
-    /// What the first helper panicked with.
+    /// What the first thread panicked with, the caller only while it waited.
     pub(super) fn into_panic(self) -> Option<Box<dyn Any + Send>> {
         self.panic.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -72,7 +74,7 @@ impl Crew {
         // the caller's work.
         let work = AssertUnwindSafe(|| interrupt::put_off(run));
         if let Err(reason) = catch_unwind(work) {
-            panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+            keep(panic, reason);
         }
         let caller = caller.clone();
         // The crew may be gone from here on.
@@ -101,8 +103,18 @@ impl Crew {
                     continue;
                 };
                 thread::park_timeout(interrupt::PERIOD);
-                signal.fetch_or(interrupt::is_asked_for(), Ordering::Relaxed);
+                // What is asked may panic. The helpers still use what unwinding would drop: it waits with the
+                // caller.
+                let is_to_end = catch_unwind(interrupt::is_asked_for).unwrap_or_else(|reason| {
+                    keep(&self.panic, reason);
+                    true
+                });
+                signal.fetch_or(is_to_end, Ordering::Relaxed);
             }
         }
     }
+}
+
+fn keep(panic: &Panic, reason: Box<dyn Any + Send>) {
+    panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
 }

@@ -257,6 +257,8 @@ impl Drop for Asking<'_> {
 mod tests {
     use std::convert::Infallible;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Barrier;
+    use std::time::Duration;
 
     use super::*;
 
@@ -313,6 +315,38 @@ mod tests {
                 }
             });
         }
+    }
+
+    #[test]
+    fn a_question_that_panics_comes_out_once_all_have_left() {
+        static IS_ALONE: AtomicBool = AtomicBool::new(false);
+        let asks = || {
+            assert!(!IS_ALONE.load(Ordering::SeqCst), "on purpose");
+            false
+        };
+        on_threads(2, || {
+            let (caller, running) = (thread::current().id(), AtomicUsize::new(0));
+            let both = Barrier::new(2);
+            let part = |(): &mut (), _| {
+                running.fetch_add(1, Ordering::SeqCst);
+                both.wait();
+                if thread::current().id() != caller {
+                    thread::sleep(Duration::from_millis(100));
+                    IS_ALONE.store(true, Ordering::SeqCst);
+                    thread::sleep(Duration::from_millis(200));
+                }
+                running.fetch_sub(1, Ordering::SeqCst);
+                Ok::<_, Infallible>(())
+            };
+            let work = || {
+                interrupt::interruptible(asks, || {
+                    let Ok(()) = for_each(0..2, || (), part);
+                    Ok(())
+                })
+            };
+            assert!(catch_unwind(AssertUnwindSafe(work)).is_err());
+            assert_eq!(running.into_inner(), 0);
+        });
     }
 
     #[test]

@@ -222,8 +222,7 @@ impl Tensor {
             )));
         }
         if matches!(self.dtype().category(), Category::Bool | Category::Complex) {
-            let message = format!("\"{kernel}\" not implemented for '{}'", self.dtype().scalar_name());
-            return Err(Error::Argument { class: ErrorClass::NotImplemented, message });
+            return Err(Error::not_implemented(kernel, self.dtype()));
         }
         let (found, indices) = self.ordered_along((self.ndim() > 0).then_some(dim), Wanted::One(rank))?;
         let kept = |tensor: Tensor| {

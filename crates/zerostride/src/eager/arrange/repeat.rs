@@ -3,7 +3,7 @@
 
 use bytemuck::cast_slice;
 use zerostride_ops::{DType, Scalar};
-use zerostride_shape::{ErrorClass, Shape};
+use zerostride_shape::Shape;
 
 use super::{Results, access, list, named_dim};
 use crate::interrupt::Visits;
@@ -80,13 +80,7 @@ impl Tensor {
             return Err(Error::runtime("repeats must be 0-dim or 1-dim tensor"));
         }
         if !matches!(counts.dtype(), DType::I32 | DType::I64) {
-            return Err(Error::Argument {
-                class: ErrorClass::NotImplemented,
-                message: format!(
-                    "\"repeat_interleave_cpu\" not implemented for '{}'",
-                    counts.dtype().scalar_name()
-                ),
-            });
+            return Err(Error::not_implemented("repeat_interleave_cpu", counts.dtype()));
         }
         let size = self.shape()[dim];
         let counts = match counts.numel() {

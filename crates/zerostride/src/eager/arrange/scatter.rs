@@ -65,7 +65,8 @@ impl Combination {
 
 /// The elements in row-major order, in other memory than a tensor that is written.
 fn apart_from(written: &Tensor, tensor: &Tensor) -> Result<Tensor> {
-    if tensor.shares_storage(written) { tensor.row_major() } else { tensor.contiguous() }
+    let meets = tensor.shares_storage(written) || tensor.meets_elsewhere(written);
+    if meets { tensor.row_major() } else { tensor.contiguous() }
 }
 
 impl Tensor {

@@ -2,7 +2,7 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, DType, Element, result_type};
-use zerostride_shape::{ErrorClass, Shape};
+use zerostride_shape::Shape;
 
 use super::picks::Pick;
 use super::sort::with_ordered;
@@ -174,10 +174,7 @@ impl Results {
         }
         let dtype = result_type(&[edges.typed(), values.typed()])?;
         if matches!(dtype.category(), Category::Bool | Category::Complex) {
-            return Err(Error::Argument {
-                class: ErrorClass::NotImplemented,
-                message: format!("\"searchsorted_out_cpu\" not implemented for '{}'", dtype.scalar_name()),
-            });
+            return Err(Error::not_implemented("searchsorted_out_cpu", dtype));
         }
         Ok(dtype)
     }

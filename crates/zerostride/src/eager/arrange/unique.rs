@@ -3,7 +3,7 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, DType, Element, with_type};
-use zerostride_shape::{ErrorClass, Shape};
+use zerostride_shape::Shape;
 
 use super::sort::{Sortable, Wanted, with_ordered};
 use super::{Results, access, list, named_dim};
@@ -21,14 +21,6 @@ pub struct Unique {
     pub inverse: Tensor,
     /// How often each value occurs.
     pub counts: Tensor,
-}
-
-/// The refusal of complex numbers, which have no order.
-fn unordered(name: &str, dtype: DType) -> Error {
-    Error::Argument {
-        class: ErrorClass::NotImplemented,
-        message: format!("\"{name}\" not implemented for '{}'", dtype.scalar_name()),
-    }
 }
 
 /// The indices that come first of each value.
@@ -182,7 +174,7 @@ impl Tensor {
                 let begins = |&at: &usize| at == 0 || differ(order[at - 1], order[at]);
                 starts.extend((0..n).filter(begins).map(|at| at as i64));
                 Ok(())
-            }, Err(unordered("unique_dim", self.dtype())))
+            }, Err(Error::not_implemented("unique_dim", self.dtype())))
         })?;
         let order = Tensor::build(DType::I64, Shape::new(&[n])?, |bytes| {
             cast_slice_mut::<u8, i64>(bytes).copy_from_slice(&order);
@@ -195,7 +187,7 @@ impl Tensor {
 impl Results {
     pub(super) fn unique_values(tensor: &Tensor) -> Result<Results> {
         match tensor.dtype().category() {
-            Category::Complex => Err(unordered("unique", tensor.dtype())),
+            Category::Complex => Err(Error::not_implemented("unique", tensor.dtype())),
             // Beside each value there are two indices and a count.
             _ => Ok(Results::at_most(tensor.numel(), 4 * DType::I64.item_size())),
         }
