@@ -166,7 +166,7 @@ mod tests {
             let narrow = Tensor::rand_as(&[100_000], dtype, 5).unwrap();
             assert_eq!(narrow.dtype(), dtype);
             assert!(narrow.lt(1).unwrap().all(..).unwrap().item::<bool>().unwrap());
-            let apart = narrow.to_dtype(DType::F64).unwrap().sub(&Tensor::rand(&[100_000], 5).unwrap());
+            let apart = narrow.to_dtype(DType::F64).unwrap().sub(Tensor::rand(&[100_000], 5).unwrap());
             assert!(
                 apart
                     .unwrap()
