@@ -232,6 +232,7 @@ no-number-in = line { $line }, { $column }: `{ $cell }` is not a number
 column-numbered = column { $number }
 column-named = column `{ $name }`
 table-empty = it is empty
+table-of-one-line = its only line would be names, `{ $line }`: commas, semicolons or tabs separate numbers, and lines rows
 columns-of-one-name = { $count } columns are called `{ $name }`
 no-column-without-names = there is no column `{ $name }`: no line of names comes first
 no-column = there is no column `{ $name }`; there are { $names }

@@ -231,6 +231,7 @@ no-number-in = riga { $line }, { $column }: `{ $cell }` non è un numero
 column-numbered = colonna { $number }
 column-named = colonna `{ $name }`
 table-empty = non contiene nulla
+table-of-one-line = la sua unica riga sarebbe di nomi, `{ $line }`: i numeri si separano con virgole, punti e virgola o tabulazioni, e le righe con a capo
 columns-of-one-name = { $count } colonne si chiamano `{ $name }`
 no-column-without-names = non c'è una colonna `{ $name }`: la prima riga non ha nomi
 no-column = non c'è una colonna `{ $name }`; ci sono { $names }

@@ -44,7 +44,8 @@ impl<'a> Rows<'a> {
     /// quotes that the next line has not.
     ///
     /// # Errors
-    /// It has not as many cells as the first, or is no text; there is no line at all.
+    /// It has not as many cells as the first, or is no text; there is no line at all, or nothing but a line
+    /// of names that are meant as numbers.
     fn next(&mut self) -> Result<bool, String> {
         while self.reader.read_record(&mut self.record).map_err(|error| error.to_string())? {
             let is_first = self.count == 0 && self.names.is_none();
@@ -56,7 +57,14 @@ impl<'a> Rows<'a> {
             self.count += 1;
             return Ok(true);
         }
-        if self.count == 0 && self.names.is_none() { Err(say!("table-empty")) } else { Ok(false) }
+        match &self.names {
+            _ if self.count > 0 => Ok(false),
+            None => Err(say!("table-empty")),
+            Some(names) if !self.has_quoted_names && names.iter().all(|name| is_numbers(name)) => {
+                Err(say!("table-of-one-line", line = names.join(", ")))
+            }
+            Some(_) => Ok(false),
+        }
     }
 
     /// The place of a column.
@@ -86,6 +94,12 @@ impl<'a> Rows<'a> {
         };
         say!("no-number-in", line = line, column = column, cell = &self.record[place])
     }
+}
+
+/// Whether a name is numbers and what stands between them elsewhere: spaces and brackets.
+fn is_numbers(name: &str) -> bool {
+    let is_between = |char: char| char.is_whitespace() || "()[]{}".contains(char);
+    name.split(is_between).all(|part| number(part).is_some())
 }
 
 /// Reads a table: i64 if all cells are whole numbers, else f64; an empty cell is NaN. With a name, only the

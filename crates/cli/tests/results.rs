@@ -185,6 +185,14 @@ fn an_empty_input_is_an_error_and_a_line_of_names_a_table_without_rows() {
         assert_eq!(run.status.code(), Some(2), "{args:?}");
         assert_eq!(String::from_utf8(run.stderr).unwrap(), "error: standard input: it is empty\n");
     }
+    for line in ["1 2 3", "[[1, 2], [3, 4]]", "(1.5)"] {
+        for args in [&["eval", "x.sum()", "x=-"][..], &["info", "-"]] {
+            let run = piped(args, line.as_bytes());
+            let said = format!("error: standard input: its only line would be names, `{line}`: commas");
+            assert_eq!(run.status.code(), Some(2), "{args:?}");
+            assert!(String::from_utf8(run.stderr).unwrap().starts_with(&said), "{line}");
+        }
+    }
     let printed = piped(&["eval", "x, x.sum(0)", "x=-"], b"a,b\n").stdout;
     let printed = String::from_utf8(printed).unwrap();
     assert!(printed.contains("tensor([], size=(0, 2), dtype=torch.int64)"), "{printed}");

@@ -114,6 +114,29 @@ def test_one_line_is_one_mistake_whatever_the_sizes_are(project):
     result.stdout.fnmatch_lines(["2 broadcasts that were probably not meant", "*in loss, 2 times*", "*in loss, 3 times*"])
 
 
+def test_a_failed_test_is_told_its_own_operation_and_shapes(project):
+    project.makepyfile(
+        test_model="""
+import numpy as np
+import pytest
+from model import loss
+
+def test_numpy():
+    loss(np.ones((32, 1)), np.ones(32))
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_sizes(n):
+    for _ in range(n):
+        loss(np.ones((n, 1)), np.ones(n))
+"""
+    )
+    result = run(project, "--broadcasts=error")
+    result.assert_outcomes(failed=3)
+    told = result.stdout.str().partition("FAILURES")[2].partition("implicit broadcasts")[0]
+    assert re.findall(r"numpy\.sub of (\[.*?\]) and", told) == ["[32, 1]", "[2, 1]", "[3, 1]"]
+    assert re.findall(r"(\d+) times", told) == ["2", "3"]
+
+
 def test_a_mistake_of_a_module_fails_the_run(project):
     project.makepyfile(test_model="import numpy as np\ntable = np.ones((3, 1)) - np.ones(3)\n\ndef test_nothing():\n    pass\n")
     result = run(project, "--broadcasts=error")

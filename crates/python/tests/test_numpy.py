@@ -166,6 +166,7 @@ np.rint(x) | np.round(x) | np.nan_to_num(x) | np.real(x) | np.floor(x) | np.zero
 np.where(x > 1, 0.1, 0.2) * y | np.where(x > 1, 1.0, 0.0).sum() | np.where(x > 1, 2, 1.5) | np.isclose(x, y) | np.heaviside(x, 0.5) | np.heaviside(x, 1) | np.heaviside(2, x) | np.ceil(x)
 x % -2.5 | 1 / np.remainder(x, -2.5) | 1 / np.remainder(0 * x, -y)
 x * x.size | x / x.size | x - x.size | np.maximum(x, x.size) | np.clip(x, 0, x.size)
+np.linalg.norm(x) | np.linalg.norm(x, axis=1) | np.linalg.norm(x, 1, -1, True) | np.linalg.norm(x, np.inf, 0) | np.linalg.norm(x, "fro", (0, 1)) | np.linalg.norm(x, axis=(1, 0))
 np.einsum("ij->j", x) | np.einsum("ij,j->i", x, y) | np.einsum("ij,kj", x, x, optimize=True) | np.einsum(x, [0, 1], y, [1])
 """.replace("\n", " | ").split(" | ")  # fmt: skip
 
@@ -198,7 +199,7 @@ def test_functions_of_traced_arrays_mean_the_same(call, dtype):
 @pytest.mark.parametrize(
     "call",
     [
-        "np.median(x)", "np.sum(x, initial=2)", "np.sum(x, where=x > 1)", "np.add(x, 1, out=x)", "np.add.accumulate(x)", "np.linalg.norm(x)", "np.modf(x)",
+        "np.median(x)", "np.sum(x, initial=2)", "np.sum(x, where=x > 1)", "np.add(x, 1, out=x)", "np.add.accumulate(x)", "np.linalg.norm(x, 1)", "np.modf(x)",
         "np.pad(x, 1)", "np.sqrt(x, where=x > 0)", "np.quantile(x, 0.5)", "np.einsum('ij->i', x, order='F')", "np.add.at(x, 0, 1)", "np.cbrt(x)", "np.sum(x, axis=0, out=x)",
     ],
 )  # fmt: skip

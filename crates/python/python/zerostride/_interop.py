@@ -58,6 +58,16 @@ def _over(function, a, axis, keepdims, **options):
     return function(a, axis, keepdim=keepdims, **options)
 
 
+def _norm(x, ord=None, axis=None, keepdims=False):
+    """Norms of vectors, and of all elements; those of matrices by their rows, columns or singular values are NumPy's."""
+    ndim = x.ndim if axis is None else len(axis) if isinstance(axis, tuple) else 1
+    if ord is None or (ndim == 2 and ord == "fro"):
+        ord = 2
+    elif ndim != 1 or isinstance(ord, str):
+        return NotImplemented
+    return zs.norm(_averaged(x, None), ord, axis, keepdims)
+
+
 def _mean(a, axis=None, dtype=None, *, keepdims=False):
     return _over(zs.mean, _averaged(a, dtype), axis, keepdims)
 
@@ -419,9 +429,12 @@ def _own_function(function, arguments, keywords):
     import numpy
 
     name = function.__name__
-    own = _OWN.get(name) or vars(array_api).get(name)
-    if own is None or getattr(numpy, name, None) is not function:
-        return NotImplemented
+    if function is numpy.linalg.norm:
+        own = _norm
+    else:
+        own = _OWN.get(name) or vars(array_api).get(name)
+        if own is None or getattr(numpy, name, None) is not function:
+            return NotImplemented
     signature = _signature(function)
     positional, named = [], {}
     for word, value in signature.bind(*arguments, **keywords).arguments.items():

@@ -2,6 +2,7 @@
 
 import functools
 import threading
+from dataclasses import replace
 
 from .. import _zerostride
 from . import _frames, _shapes, _text, _watch
@@ -39,7 +40,7 @@ class Guard:
         self.test = None
         self._found = {}
         self._lock = threading.Lock()
-        self._met = set()
+        self._met = {}
 
     def __enter__(self):
         _watch.watch(self)
@@ -54,13 +55,15 @@ class Guard:
         return sorted(self._found.values(), key=lambda mistake: mistake.severity, reverse=True)
 
     def since(self, test):
-        """The mistakes that a test met, and forgets that it met them."""
-        met = [self._found[place] for place in self._met]
-        self._met.clear()
-        for mistake in met:
-            if test and test not in mistake.tests:
-                mistake.tests.append(test)
-        return met
+        """The mistakes that a test met, with the operands that it had, and forgets that it met them."""
+        met = self._met
+        self._met = {}
+        for place, mistake in met.items():
+            tests = self._found[place].tests
+            if test and test not in tests:
+                tests.append(test)
+            mistake.tests += [test] if test else []
+        return list(met.values())
 
     def judge(self, op, shapes, item_size, frame):
         """Keeps a broadcast if it is a mistake: ``frame`` computes it, ``op`` is its name."""
@@ -101,7 +104,8 @@ class Guard:
         with self._lock:
             known = self._found.setdefault(mistake.place, mistake)
             known.times += known is not mistake
-            self._met.add(mistake.place)
+            met = self._met.setdefault(mistake.place, replace(mistake, times=0, tests=[]))
+            met.times += 1
 
     def _classes(self, shapes, item_size):
         classes = _classes_of(shapes)
