@@ -188,7 +188,7 @@ fn an_empty_input_is_an_error_and_a_line_of_names_a_table_without_rows() {
     for line in ["1 2 3", "[[1, 2], [3, 4]]", "(1.5)"] {
         for args in [&["eval", "x.sum()", "x=-"][..], &["info", "-"]] {
             let run = piped(args, line.as_bytes());
-            let said = format!("error: standard input: its only line would be names, `{line}`: commas");
+            let said = format!("error: standard input: its only line, `{line}`, would be names: numbers");
             assert_eq!(run.status.code(), Some(2), "{args:?}");
             assert!(String::from_utf8(run.stderr).unwrap().starts_with(&said), "{line}");
         }

@@ -137,6 +137,24 @@ def test_sizes(n):
     assert re.findall(r"(\d+) times", told) == ["2", "3"]
 
 
+def test_a_baseline_knows_a_line_whatever_operation_meets_it(project):
+    project.makepyfile(
+        test_model="""
+import numpy as np
+import zerostride as zs
+from model import loss
+
+def test_numpy():
+    loss(np.ones((32, 1)), np.ones(32))
+
+def test_zerostride():
+    loss(zs.ones(8, 1), zs.ones(8))
+"""
+    )
+    run(project, "--broadcasts-baseline=known.json", "--broadcasts-update").assert_outcomes(passed=2)
+    run(project, "--broadcasts-baseline=known.json").assert_outcomes(passed=2)
+
+
 def test_a_mistake_of_a_module_fails_the_run(project):
     project.makepyfile(test_model="import numpy as np\ntable = np.ones((3, 1)) - np.ones(3)\n\ndef test_nothing():\n    pass\n")
     result = run(project, "--broadcasts=error")

@@ -58,12 +58,16 @@ class Guard:
         """The mistakes that a test met, with the operands that it had, and forgets that it met them."""
         met = self._met
         self._met = {}
-        for place, mistake in met.items():
-            tests = self._found[place].tests
+        for mistake in met.values():
+            tests = self.first(mistake).tests
             if test and test not in tests:
                 tests.append(test)
             mistake.tests += [test] if test else []
         return list(met.values())
+
+    def first(self, mistake):
+        """What was found first at the place of a mistake; a baseline knows all of one place by it."""
+        return self._found[mistake.place]
 
     def judge(self, op, shapes, item_size, frame):
         """Keeps a broadcast if it is a mistake: ``frame`` computes it, ``op`` is its name."""

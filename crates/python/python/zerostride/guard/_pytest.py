@@ -95,7 +95,7 @@ class Plugin:
         if met := self.guard.since(item.nodeid):
             item.user_properties.extend(("broadcast", f"{mistake.file}:{mistake.line}: {mistake.message}") for mistake in met)
             report.user_properties = list(item.user_properties)
-            new = [mistake for mistake in met if not self._is_known(mistake)]
+            new = [mistake for mistake in met if not self._is_known(self.guard.first(mistake))]
             if new and self.mode == "error" and report.passed:
                 report.outcome = "failed"
                 report.longrepr = _formats.text(new, self.root)
