@@ -1,4 +1,5 @@
-//! What a linker must hear to link a module whose functions of Python are there only once Python loads it.
+//! Owns the arguments of the linker: macOS's must accept that the functions of Python, which call the module,
+//! are missing until Python loads it. It does not know what is built.
 
 fn main() {
     pyo3_build_config::add_extension_module_link_args();

@@ -2,10 +2,9 @@
 //! it. It does not know what they test.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fs, io};
 
 use crate::{Outcome, root, run};
 
@@ -69,6 +68,7 @@ pub(crate) fn environment(python: &str, folder: &Path) -> Result<PathBuf, String
     Ok(own)
 }
 
+/// Installs a package with what its tests need. The profile is that of a library that is not built yet.
 fn install(python: &Path, package: &str, profile: &str) -> Outcome {
     // pip would not install the package again over the same version.
     pip(python, &["uninstall", "--yes", "zerostride"])?;
@@ -83,8 +83,8 @@ pub(crate) fn install_release(python: &Path) -> Outcome {
 
 /// Makes a folder that is the package with the library built already, and returns its path.
 ///
-/// The library is built with all members' tests: alone it would have other features of a few dependencies,
-/// and the engine would be compiled again for it, which takes minutes.
+/// The library is built beside a test, whichever: alone it would have fewer features of a few dependencies
+/// than the tests of all members have, and the engine would be compiled again for it, which takes minutes.
 fn built_as_tests(python: &Path) -> Result<String, String> {
     let mut build = Command::new(env!("CARGO"));
     build.args("build --workspace --features zerostride/ndarray --lib --test compile".split(' '));

@@ -96,7 +96,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Whether a name is numbers and what stands between them elsewhere: spaces and brackets.
+/// Whether a name is nothing but numbers between spaces and brackets, as other programs print arrays.
 fn is_numbers(name: &str) -> bool {
     let is_between = |char: char| char.is_whitespace() || "()[]{}".contains(char);
     name.split(is_between).all(|part| number(part).is_some())

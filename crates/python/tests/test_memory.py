@@ -336,12 +336,12 @@ def test_views_share_memory():
 
 
 def test_memory_that_was_lent_twice_is_read_before_it_is_scattered_into():
-    for scatter, expected in (("scatter_", [0, 4, 3, 2, 1]), ("scatter_add_", [1, 3, 5, 7, 4])):
-        array = np.array([1, 2, 3, 4, 0])
-        tensor, same = zs.asarray(array), zs.asarray(array[:])
-        index, source = (same, zs.tensor([4, 3, 2, 1, 0])) if scatter == "scatter_" else (zs.tensor([1, 2, 3, 4, 0]), same)
-        getattr(tensor, scatter)(0, index, source)
-        assert array.tolist() == expected
+    array = np.array([1, 2, 3, 4, 0])
+    zs.asarray(array).scatter_(0, zs.asarray(array[:]), zs.tensor([4, 3, 2, 1, 0]))
+    assert array.tolist() == [0, 4, 3, 2, 1]
+    array = np.array([1, 2, 3, 4, 0])
+    zs.asarray(array).scatter_add_(0, zs.tensor([1, 2, 3, 4, 0]), zs.asarray(array[:]))
+    assert array.tolist() == [1, 3, 5, 7, 4]
 
 
 def test_conversions_do_not_leak():

@@ -59,7 +59,7 @@ def _over(function, a, axis, keepdims, **options):
 
 
 def _norm(x, ord=None, axis=None, keepdims=False):
-    """Norms of vectors, and of all elements; those of matrices by their rows, columns or singular values are NumPy's."""
+    """Norms of vectors, and the Frobenius norm; the other norms of matrices are left to NumPy."""
     ndim = x.ndim if axis is None else len(axis) if isinstance(axis, tuple) else 1
     if ord is None or (ndim == 2 and ord == "fro"):
         ord = 2
@@ -287,6 +287,7 @@ _OWN = {
     "size": lambda a, axis=None: a.numel() if axis is None else a.shape[axis], "cumsum": _running(array_api.cumulative_sum),
     "take": lambda a, indices, axis=None: array_api.take(a.reshape(-1) if axis is None else a, indices, axis=axis or 0),
     "cumprod": _running(array_api.cumulative_prod), "ptp": _ptp, "trace": _trace, "diagonal": _diagonal,
+    "linalg.norm": _norm,
 }  # fmt: skip
 _OWN["around"] = _OWN["round"]
 
@@ -428,13 +429,10 @@ def _own_function(function, arguments, keywords):
     equivalent."""
     import numpy
 
-    name = function.__name__
-    if function is numpy.linalg.norm:
-        own = _norm
-    else:
-        own = _OWN.get(name) or vars(array_api).get(name)
-        if own is None or getattr(numpy, name, None) is not function:
-            return NotImplemented
+    name = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
+    own = _OWN.get(name) or vars(array_api).get(name)
+    if own is None:
+        return NotImplemented
     signature = _signature(function)
     positional, named = [], {}
     for word, value in signature.bind(*arguments, **keywords).arguments.items():

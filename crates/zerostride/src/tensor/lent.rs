@@ -234,6 +234,11 @@ impl Tensor {
         self.storage().is_writable()
     }
 
+    /// Whether no write to one of the tensors can change the other.
+    pub(crate) fn is_apart_from(&self, other: &Tensor) -> bool {
+        !self.shares_storage(other) && !self.meets_elsewhere(other)
+    }
+
     /// Whether both tensors reach the same bytes through different storages, as when the same memory was lent
     /// twice.
     pub(crate) fn meets_elsewhere(&self, other: &Tensor) -> bool {

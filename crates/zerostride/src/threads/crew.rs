@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Thread};
 
-use crate::{fork, interrupt};
+use crate::fork::{self, lock};
+use crate::interrupt;
 
 /// How often the caller checks whether its helpers are done before it sleeps: first after a pause instruction
 /// each, then after a yield to other threads each. A part takes some microseconds, often less than falling
@@ -29,11 +30,9 @@ pub(super) struct Crew {
     /// The process that has the helpers.
     process: usize,
     caller: Thread,
-    panic: Panic,
+    /// What the first of them panicked with, or the caller while it waited.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
-
-/// What the first thread of a crew panicked with.
-type Panic = Mutex<Option<Box<dyn Any + Send>>>;
 
 /// The caller sleeps until the last helper wakes it.
 const ASLEEP: usize = 1 << (usize::BITS - 1);
@@ -56,7 +55,7 @@ impl Crew {
         self.helpers
     }
 
-    /// What the first thread panicked with, the caller only while it waited.
+    /// What the first helper panicked with, or the caller while it waited.
     pub(super) fn into_panic(self) -> Option<Box<dyn Any + Send>> {
         self.panic.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -74,7 +73,7 @@ impl Crew {
         // the caller's work.
         let work = AssertUnwindSafe(|| interrupt::put_off(run));
         if let Err(reason) = catch_unwind(work) {
-            keep(panic, reason);
+            lock(panic).get_or_insert(reason);
         }
         let caller = caller.clone();
         // The crew may be gone from here on.
@@ -103,18 +102,14 @@ impl Crew {
                     continue;
                 };
                 thread::park_timeout(interrupt::PERIOD);
-                // What is asked may panic. The helpers still use what unwinding would drop: it waits with the
-                // caller.
+                // The program's own function is asked, which may panic. Helpers still use what unwinding
+                // would drop, so the panic goes on once they have left.
                 let is_to_end = catch_unwind(interrupt::is_asked_for).unwrap_or_else(|reason| {
-                    keep(&self.panic, reason);
+                    lock(&self.panic).get_or_insert(reason);
                     true
                 });
                 signal.fetch_or(is_to_end, Ordering::Relaxed);
             }
         }
     }
-}
-
-fn keep(panic: &Panic, reason: Box<dyn Any + Send>) {
-    panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
 }

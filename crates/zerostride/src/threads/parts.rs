@@ -43,6 +43,7 @@ use smallvec::SmallVec;
 use super::crew::{Crew, CrewWork};
 use super::helpers::Helpers;
 use super::team;
+use crate::fork::lock;
 use crate::interrupt::{self, Follower};
 use crate::num_threads;
 
@@ -183,7 +184,7 @@ impl<P, E> Parts<P, E> {
     /// threads there are.
     fn fail(&self, index: usize, error: E) {
         self.end.fetch_min(index, Ordering::Relaxed);
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failed = lock(&self.failed);
         if failed.as_ref().is_none_or(|(first, _)| index < *first) {
             *failed = Some((index, error));
         }

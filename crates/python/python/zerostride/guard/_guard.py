@@ -56,8 +56,8 @@ class Guard:
 
     def since(self, test):
         """The mistakes that a test met, with the operands that it had, and forgets that it met them."""
-        met = self._met
-        self._met = {}
+        with self._lock:
+            met, self._met = self._met, {}
         for mistake in met.values():
             tests = self.first(mistake).tests
             if test and test not in tests:

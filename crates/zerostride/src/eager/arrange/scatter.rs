@@ -65,8 +65,7 @@ impl Combination {
 
 /// The elements in row-major order, in other memory than a tensor that is written.
 fn apart_from(written: &Tensor, tensor: &Tensor) -> Result<Tensor> {
-    let meets = tensor.shares_storage(written) || tensor.meets_elsewhere(written);
-    if meets { tensor.row_major() } else { tensor.contiguous() }
+    if tensor.is_apart_from(written) { tensor.contiguous() } else { tensor.row_major() }
 }
 
 impl Tensor {

@@ -68,9 +68,7 @@ pub(crate) fn write(value: ReadyOperand<'_>, target: &Tensor) -> Option<()> {
     let may_be_written =
         loops.sizes() == target.shape() && target.layout().has_internal_overlap() == InternalOverlap::No;
     let may_be_read = value.number().is_some()
-        || value.tensor().is_some_and(|tensor| {
-            tensor.dtype() == dtype && !tensor.shares_storage(target) && !tensor.meets_elsewhere(target)
-        });
+        || value.tensor().is_some_and(|tensor| tensor.dtype() == dtype && tensor.is_apart_from(target));
     let dims = loops.joined();
     // Contiguous rows are copied here; a plan packs more than a few strided elements.
     let are_rows = matches!(dims.get(), [] | [(_, [0 | 1, 1]), ..]);
