@@ -7,7 +7,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Not, Sub};
 
 use half::{bf16, f16};
 
-use super::{AnyMask, Arithmetic, AsBits, Bits, Pair, Register};
+use super::{AnyMask, Arithmetic, AsBits, Bits, Pair, Register, TRANSPOSED};
 
 /// 8 `f32`.
 #[derive(Clone, Copy)]
@@ -74,19 +74,26 @@ impl Register for F32x8 {
             let halves = transmute::<[bf16; 8], __m128i>(*from.first_chunk().expect("8 elements to load"));
             F32x8(_mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(halves))))
         }
-        fn transposed(row: impl Fn(usize) -> [f32; 4]) -> [Self; 4] {
-            let row = |i| transmute::<[f32; 4], __m128>(row(i));
-            // Each half of a register is transposed on its own.
-            let (a, b) = (_mm256_set_m128(row(4), row(0)), _mm256_set_m128(row(5), row(1)));
-            let (c, d) = (_mm256_set_m128(row(6), row(2)), _mm256_set_m128(row(7), row(3)));
-            let (low_ab, high_ab) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
-            let (low_cd, high_cd) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
-            [
-                F32x8(_mm256_shuffle_ps::<0x44>(low_ab, low_cd)),
-                F32x8(_mm256_shuffle_ps::<0xEE>(low_ab, low_cd)),
-                F32x8(_mm256_shuffle_ps::<0x44>(high_ab, high_cd)),
-                F32x8(_mm256_shuffle_ps::<0xEE>(high_ab, high_cd)),
-            ]
+        fn transposed(row: impl Fn(usize) -> [f32; TRANSPOSED]) -> [Self; TRANSPOSED] {
+            let row = |i| transmute::<[f32; TRANSPOSED], [__m128; 2]>(row(i));
+            let mut columns = [Self(_mm256_setzero_ps()); TRANSPOSED];
+            for (half, columns) in columns.chunks_exact_mut(4).enumerate() {
+                let mut rows = [_mm256_setzero_ps(); 4];
+                for (i, rows) in rows.iter_mut().enumerate() {
+                    *rows = _mm256_set_m128(row(i + 4)[half], row(i)[half]);
+                }
+                // Each half of a register is transposed on its own.
+                let [a, b, c, d] = rows;
+                let (low_ab, high_ab) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+                let (low_cd, high_cd) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+                columns.copy_from_slice(&[
+                    F32x8(_mm256_shuffle_ps::<0x44>(low_ab, low_cd)),
+                    F32x8(_mm256_shuffle_ps::<0xEE>(low_ab, low_cd)),
+                    F32x8(_mm256_shuffle_ps::<0x44>(high_ab, high_cd)),
+                    F32x8(_mm256_shuffle_ps::<0xEE>(high_ab, high_cd)),
+                ]);
+            }
+            columns
         }
         fn store(self, to: &mut [f32]) {
             *to.first_chunk_mut().expect("room for 8 elements") = transmute::<__m256, [f32; 8]>(self.0);
@@ -192,18 +199,16 @@ impl Register for F64x4 {
         fn load(from: &[f64]) -> Self {
             F64x4(transmute::<[f64; 4], __m256d>(*from.first_chunk().expect("4 elements to load")))
         }
-        fn transposed(row: impl Fn(usize) -> [f64; 4]) -> [Self; 4] {
-            let row = |i| transmute::<[f64; 4], [__m128d; 2]>(row(i));
-            let ([low_a, high_a], [low_b, high_b], [low_c, high_c], [low_d, high_d]) = (row(0), row(1), row(2), row(3));
-            // Each half of a register is transposed on its own.
-            let (low_ac, low_bd) = (_mm256_set_m128d(low_c, low_a), _mm256_set_m128d(low_d, low_b));
-            let (high_ac, high_bd) = (_mm256_set_m128d(high_c, high_a), _mm256_set_m128d(high_d, high_b));
-            [
-                F64x4(_mm256_unpacklo_pd(low_ac, low_bd)),
-                F64x4(_mm256_unpackhi_pd(low_ac, low_bd)),
-                F64x4(_mm256_unpacklo_pd(high_ac, high_bd)),
-                F64x4(_mm256_unpackhi_pd(high_ac, high_bd)),
-            ]
+        fn transposed(row: impl Fn(usize) -> [f64; TRANSPOSED]) -> [Self; TRANSPOSED] {
+            let row = |i| transmute::<[f64; TRANSPOSED], [__m128d; 4]>(row(i));
+            let mut columns = [Self(_mm256_setzero_pd()); TRANSPOSED];
+            for (pair, columns) in columns.chunks_exact_mut(2).enumerate() {
+                // Each half of a register is transposed on its own.
+                let a = _mm256_set_m128d(row(2)[pair], row(0)[pair]);
+                let b = _mm256_set_m128d(row(3)[pair], row(1)[pair]);
+                columns.copy_from_slice(&[F64x4(_mm256_unpacklo_pd(a, b)), F64x4(_mm256_unpackhi_pd(a, b))]);
+            }
+            columns
         }
         fn store(self, to: &mut [f64]) {
             *to.first_chunk_mut().expect("room for 4 elements") = transmute::<__m256d, [f64; 4]>(self.0);

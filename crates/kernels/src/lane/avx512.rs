@@ -6,7 +6,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Not, Sub};
 
 use half::{bf16, f16};
 
-use super::{AnyMask, Arithmetic, AsBits, Bits, Pair, Register};
+use super::{AnyMask, Arithmetic, AsBits, Bits, Pair, Register, TRANSPOSED};
 
 impl AnyMask for __mmask16 {
     #[inline(always)]
@@ -19,6 +19,26 @@ impl AnyMask for __mmask8 {
     #[inline(always)]
     fn any(self) -> bool {
         self != 0
+    }
+}
+
+instructions! {
+    /// The four quarters of four registers of `f32`, each transposed on its own.
+    fn transposed_quarters(a: __m512, b: __m512, c: __m512, d: __m512) -> [__m512d; 4] {
+        let (low_ab, high_ab) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+        let (low_cd, high_cd) = (_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+        [
+            _mm512_castps_pd(_mm512_shuffle_ps::<0x44>(low_ab, low_cd)),
+            _mm512_castps_pd(_mm512_shuffle_ps::<0xEE>(low_ab, low_cd)),
+            _mm512_castps_pd(_mm512_shuffle_ps::<0x44>(high_ab, high_cd)),
+            _mm512_castps_pd(_mm512_shuffle_ps::<0xEE>(high_ab, high_cd)),
+        ]
+    }
+    /// The even quarters of two registers in turn, and the odd ones.
+    fn parted_quarters(a: __m512d, b: __m512d) -> [__m512d; 2] {
+        let even = _mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13), b);
+        let odd = _mm512_permutex2var_pd(a, _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15), b);
+        [even, odd]
     }
 }
 
@@ -79,23 +99,17 @@ impl Register for F32x16 {
             let halves = transmute::<[bf16; 16], __m256i>(*from.first_chunk().expect("16 elements to load"));
             F32x16(_mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(halves))))
         }
-        fn transposed(row: impl Fn(usize) -> [f32; 4]) -> [Self; 4] {
-            let row = |i| transmute::<[f32; 4], __m128>(row(i));
-            // Each quarter of a register is transposed on its own.
-            let mut quarters = [_mm512_setzero_ps(); 4];
-            for (i, rows) in quarters.iter_mut().enumerate() {
-                let low = _mm512_insertf32x4::<1>(_mm512_castps128_ps512(row(i)), row(i + 4));
-                *rows = _mm512_insertf32x4::<3>(_mm512_insertf32x4::<2>(low, row(i + 8)), row(i + 12));
+        fn transposed(row: impl Fn(usize) -> [f32; TRANSPOSED]) -> [Self; TRANSPOSED] {
+            let row = |i| transmute::<[f32; TRANSPOSED], __m256>(row(i));
+            let mut rows = [_mm512_setzero_ps(); TRANSPOSED];
+            for (i, rows) in rows.iter_mut().enumerate() {
+                *rows = _mm512_insertf32x8::<1>(_mm512_castps256_ps512(row(i)), row(i + 8));
             }
-            let [a, b, c, d] = quarters;
-            let (low_ab, high_ab) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
-            let (low_cd, high_cd) = (_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
-            [
-                F32x16(_mm512_shuffle_ps::<0x44>(low_ab, low_cd)),
-                F32x16(_mm512_shuffle_ps::<0xEE>(low_ab, low_cd)),
-                F32x16(_mm512_shuffle_ps::<0x44>(high_ab, high_cd)),
-                F32x16(_mm512_shuffle_ps::<0xEE>(high_ab, high_cd)),
-            ]
+            let [a, b, c, d, e, f, g, h] = rows;
+            let ([a, b, c, d], [e, f, g, h]) = (transposed_quarters(a, b, c, d), transposed_quarters(e, f, g, h));
+            let ([a, e], [b, f]) = (parted_quarters(a, e), parted_quarters(b, f));
+            let ([c, g], [d, h]) = (parted_quarters(c, g), parted_quarters(d, h));
+            transmute::<[__m512d; TRANSPOSED], [Self; TRANSPOSED]>([a, b, c, d, e, f, g, h])
         }
         fn store(self, to: &mut [f32]) {
             *to.first_chunk_mut().expect("room for 16 elements") = transmute::<__m512, [f32; 16]>(self.0);
@@ -179,23 +193,20 @@ impl Register for F64x8 {
         fn load(from: &[f64]) -> Self {
             F64x8(transmute::<[f64; 8], __m512d>(*from.first_chunk().expect("8 elements to load")))
         }
-        fn transposed(row: impl Fn(usize) -> [f64; 4]) -> [Self; 4] {
-            let row = |i| transmute::<[f64; 4], [__m128d; 2]>(row(i));
-            // Each quarter of a register is transposed on its own.
-            let mut quarters = [[_mm512_setzero_pd(); 2]; 2];
-            for (i, halves) in quarters.iter_mut().enumerate() {
-                for (half, rows) in halves.iter_mut().enumerate() {
-                    let low = _mm512_insertf64x2::<1>(_mm512_castpd128_pd512(row(i)[half]), row(i + 2)[half]);
-                    *rows = _mm512_insertf64x2::<3>(_mm512_insertf64x2::<2>(low, row(i + 4)[half]), row(i + 6)[half]);
+        fn transposed(row: impl Fn(usize) -> [f64; TRANSPOSED]) -> [Self; TRANSPOSED] {
+            let row = |i| transmute::<[f64; TRANSPOSED], [__m256d; 2]>(row(i));
+            let mut columns = [Self(_mm512_setzero_pd()); TRANSPOSED];
+            for (half, columns) in columns.chunks_exact_mut(4).enumerate() {
+                let mut rows = [_mm512_setzero_pd(); 4];
+                for (i, rows) in rows.iter_mut().enumerate() {
+                    *rows = _mm512_insertf64x4::<1>(_mm512_castpd256_pd512(row(i)[half]), row(i + 4)[half]);
                 }
+                let [a, b, c, d] = rows;
+                let [first, third] = parted_quarters(_mm512_unpacklo_pd(a, b), _mm512_unpacklo_pd(c, d));
+                let [second, fourth] = parted_quarters(_mm512_unpackhi_pd(a, b), _mm512_unpackhi_pd(c, d));
+                columns.copy_from_slice(&[first, second, third, fourth].map(Self));
             }
-            let [[low_a, high_a], [low_b, high_b]] = quarters;
-            [
-                F64x8(_mm512_unpacklo_pd(low_a, low_b)),
-                F64x8(_mm512_unpackhi_pd(low_a, low_b)),
-                F64x8(_mm512_unpacklo_pd(high_a, high_b)),
-                F64x8(_mm512_unpackhi_pd(high_a, high_b)),
-            ]
+            columns
         }
         fn store(self, to: &mut [f64]) {
             *to.first_chunk_mut().expect("room for 8 elements") = transmute::<__m512d, [f64; 8]>(self.0);

@@ -36,6 +36,9 @@ use half::{bf16, f16};
 
 use crate::halves::{widen_bf16, widen_f16};
 
+/// Elements of each row that [`Register::transposed`] takes.
+pub(crate) const TRANSPOSED: usize = 8;
+
 /// The number format of one element of a lane.
 pub(crate) trait Element: Copy + PartialOrd + 'static {
     /// Stored bits of the significand: 23 or 52.
@@ -377,11 +380,10 @@ pub(crate) trait Register: Arithmetic {
     {
         Self::from_fn(|i| widen_bf16(from[i]))
     }
-    /// The first four elements of `LEN` rows, transposed: element `i` of register `j` is element `j` of row
-    /// `i`.
+    /// The first elements of `LEN` rows, transposed: element `i` of register `j` is element `j` of row `i`.
     #[inline(always)]
-    fn transposed(row: impl Fn(usize) -> [Self::Elem; 4]) -> [Self; 4] {
-        [0, 1, 2, 3].map(|j| Self::from_fn(|i| row(i)[j]))
+    fn transposed(row: impl Fn(usize) -> [Self::Elem; TRANSPOSED]) -> [Self; TRANSPOSED] {
+        std::array::from_fn(|j| Self::from_fn(|i| row(i)[j]))
     }
     /// Writes to the first `LEN` elements.
     ///

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::{Element, Register};
+use super::{Element, Register, TRANSPOSED};
 use crate::isa::{Isa, Task, run_on};
 
 struct Transposes<L>(PhantomData<L>);
@@ -10,9 +10,9 @@ struct Transposes<L>(PhantomData<L>);
 impl<L: Register> Task for Transposes<L> {
     #[inline(always)]
     fn run(self) {
-        let row = |i: usize| std::array::from_fn(|j| L::Elem::from_f64((4 * i + j) as f64));
+        let row = |i: usize| std::array::from_fn(|j| L::Elem::from_f64((TRANSPOSED * i + j) as f64));
         for (j, lane) in L::transposed(row).into_iter().enumerate() {
-            assert!((0..L::LEN).all(|i| lane.element(i) == L::Elem::from_f64((4 * i + j) as f64)));
+            assert!((0..L::LEN).all(|i| lane.element(i) == L::Elem::from_f64((TRANSPOSED * i + j) as f64)));
         }
     }
 }

@@ -8,23 +8,15 @@ use bytemuck::cast_slice;
 use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement, FactorLines, SumFloat};
 use super::matrix::parts;
 use super::scratch::ProductScratch;
-use crate::isa::{RegisterFloat, RegisterTask};
-use crate::lane::{Element, Register};
+use crate::isa::{CACHE_LINE_BYTES, RegisterFloat, RegisterTask, prefetch};
+use crate::lane::{Element, Register, TRANSPOSED};
 
 /// The most elements of a register.
 const MAX_LANES: usize = 16;
 
-/// Registers of partial sums that are extended in turn, to hide the latency of additions: those of different
-/// blocks of two vectors, or of different lines.
-const PARTIAL_REGISTERS: usize = 2;
-
-/// Blocks of the same lines that are taken in turn. More lines at once would alias in L1 where they are a
-/// power of two apart.
-const SHARED_BLOCKS: usize = 4;
-
-/// Multiplications for each line up to which scalar partial sums are as fast as registers, which have a
-/// setup.
-const SCALAR_PRODUCTS: usize = 64;
+/// Bytes of a line from what is read to what is prefetched. At most 16 strips of memory are read at a time,
+/// in all registers together: hardware follows as many, not several times as many.
+const AHEAD_BYTES: usize = 1 << 10;
 
 /// Scalar partial sums that are extended in turn.
 const SCALAR_LINES: usize = 8;
@@ -71,7 +63,7 @@ pub(super) fn multiply_two<F: FactorElement>(
         let (a, b) = (&a.elements::<F>()[..depth], &b.elements::<F>()[..depth]);
         return SumFloat::<F>::run_widest(Dot { a, b, out, adds: false });
     }
-    let most = (PARTIAL_REGISTERS * MAX_LANES * BLOCK_DEPTH).min(depth);
+    let most = (MAX_LANES * BLOCK_DEPTH).min(depth);
     let between = scratch.between;
     let [own_a, own_b, _] = scratch.slices::<F::Sum>([most, most, 0]);
     for depth in parts(depth, most) {
@@ -94,45 +86,57 @@ struct Dot<'a, S> {
 impl<S: Accumulator> RegisterTask<S::SumFloat> for Dot<'_, S> {
     #[inline(always)]
     fn run<L: Register<Elem = S::SumFloat>>(self) {
-        let Dot { mut a, mut b, out, mut adds } = self;
+        if L::LEN == MAX_LANES { self.of_registers::<L, 1>() } else { self.of_registers::<L, 2>() }
+    }
+}
+
+impl<S: Accumulator> Dot<'_, S> {
+    /// As many blocks at a time as `N` registers have elements.
+    #[inline(always)]
+    fn of_registers<L: Register<Elem = S::SumFloat>, const N: usize>(self) {
+        let Dot { a, b, out, mut adds } = self;
         let mut add = |sum: S| {
             *out = if adds { *out + sum } else { sum };
             adds = true;
         };
-        let many = PARTIAL_REGISTERS * L::LEN * BLOCK_DEPTH;
-        while a.len() >= many {
-            multiply_blocks::<L, S, PARTIAL_REGISTERS>(&a[..many], &b[..many], &mut add);
-            (a, b) = (&a[many..], &b[many..]);
+        let (blocks, block, many) = (a.len() / BLOCK_DEPTH, BLOCK_DEPTH * S::PARTS, N * L::LEN);
+        // Where there are fewer blocks than elements, the remaining elements repeat the last one.
+        let strips = |of, first: usize, count: usize| {
+            Strips::new(cast_slice(of), (first * block, block, count), L::LEN * block, many * block)
+        };
+        let whole = blocks / many * many;
+        if whole > 0 {
+            let (a, b) = (strips(a, 0, L::LEN), strips(b, 0, L::LEN));
+            for at in (0..whole).step_by(many) {
+                let chains = multiply::<L, S, N, false>(&a, &b, at * block, block);
+                chains.iter().for_each(|chains| add_ends(chains, L::LEN, &mut add));
+            }
         }
-        while a.len() >= 2 * BLOCK_DEPTH {
-            let len = (a.len() / BLOCK_DEPTH).min(L::LEN) * BLOCK_DEPTH;
-            multiply_blocks::<L, S, 1>(&a[..len], &b[..len], &mut add);
-            (a, b) = (&a[len..], &b[len..]);
+        let mut done = whole;
+        while blocks - done >= 2 {
+            let count = (blocks - done).min(L::LEN);
+            let (a, b) = (strips(a, done, count), strips(b, done, count));
+            let [chains] = multiply::<L, S, 1, false>(&a, &b, 0, block);
+            add_ends(&chains, count, &mut add);
+            done += count;
         }
+        let (a, b) = (&a[done * BLOCK_DEPTH..], &b[done * BLOCK_DEPTH..]);
         for depth in parts(a.len(), BLOCK_DEPTH) {
             add(multiply_block(&a[depth.clone()], &b[depth]));
         }
     }
 }
 
-/// Passes the products of the blocks of two vectors to `add`. There are at most as many blocks as `N`
-/// registers have elements.
+/// Passes the first of a register's partial sums to `add`.
 #[inline(always)]
-fn multiply_blocks<L: Register<Elem = S::SumFloat>, S: Accumulator, const N: usize>(
-    a: &[S],
-    b: &[S],
+fn add_ends<L: Register<Elem = S::SumFloat>, S: Accumulator>(
+    chains: &Partials<L>,
+    count: usize,
     add: &mut impl FnMut(S),
 ) {
-    let (count, block) = (a.len() / BLOCK_DEPTH, BLOCK_DEPTH * S::PARTS);
-    // Where there are fewer blocks, the remaining elements repeat the last one.
-    let starts = starts(0, block, count);
-    let strips = |reals| Strips { reals, starts, apart: L::LEN * block };
-    let chains = multiply::<L, S, N, false>(strips(cast_slice(a)), strips(cast_slice(b)), block);
     let mut sums = [S::end(S::START); MAX_LANES];
-    for (register, chains) in chains.iter().enumerate() {
-        end(chains, &mut sums[..L::LEN], false);
-        sums[..L::LEN].iter().take(count - register * L::LEN).for_each(|&sum| add(sum));
-    }
+    end(chains, &mut sums[..L::LEN], false);
+    sums[..count].iter().for_each(|&sum| add(sum));
 }
 
 /// The product of a block of two vectors, with a scalar partial sum.
@@ -153,47 +157,50 @@ struct Products<'a, S> {
 impl<S: Accumulator> RegisterTask<S::SumFloat> for Products<'_, S> {
     #[inline(always)]
     fn run<L: Register<Elem = S::SumFloat>>(self) {
-        let is_short = self.one.len() * S::PARTS * S::PARTS <= SCALAR_PRODUCTS;
-        if !is_short && self.out.len() >= PARTIAL_REGISTERS * L::LEN {
-            self.of_registers::<L, PARTIAL_REGISTERS>();
-        } else if !is_short && self.out.len() >= L::LEN {
-            self.of_registers::<L, 1>();
-        } else {
+        let (is_short, count) = (self.one.len() * S::PARTS < TRANSPOSED, self.out.len());
+        if is_short || count < L::LEN {
             self.of_elements();
+        } else if L::LEN == MAX_LANES {
+            self.of_registers::<L, 1, 1>();
+        } else if count < 2 * L::LEN {
+            self.of_registers::<L, 1, 2>();
+        } else {
+            self.of_registers::<L, 2, 2>();
         }
     }
 }
 
 impl<S: Accumulator> Products<'_, S> {
-    /// As many lines at a time as `N` registers have elements, of at least so many.
+    /// As many lines at a time as `N` registers have elements, of at least so many; `BLOCKS` blocks of one
+    /// register's lines at a time, where there are so many.
     #[inline(always)]
-    fn of_registers<L: Register<Elem = S::SumFloat>, const N: usize>(self) {
+    fn of_registers<L: Register<Elem = S::SumFloat>, const N: usize, const BLOCKS: usize>(self) {
         let Products { one, others, apart, out } = self;
         let (one, others): (&[S::SumFloat], &[S::SumFloat]) = (cast_slice(one), cast_slice(others));
         let (count, apart, block) = (out.len(), apart * S::PARTS, BLOCK_DEPTH * S::PARTS);
-        let whole = one.len() / (SHARED_BLOCKS * block) * (SHARED_BLOCKS * block);
+        let ahead = AHEAD_BYTES / size_of::<S::SumFloat>();
+        let whole = one.len() / (BLOCKS * block) * (BLOCKS * block);
         for first in (0..count).step_by(N * L::LEN) {
             // The last registers overlap those before: they recompute some lines.
             let first = first.min(count - N * L::LEN);
             let out = &mut out[first..][..N * L::LEN];
-            for (register, out) in out.chunks_exact_mut(L::LEN).enumerate() {
-                let line = (first + register * L::LEN) * apart;
-                for at in (0..whole).step_by(SHARED_BLOCKS * block) {
-                    let left = Strips { reals: one, starts: [at; MAX_LANES], apart: block };
-                    let right =
-                        Strips { reals: others, starts: starts(line + at, apart, L::LEN), apart: block };
-                    let chains = multiply::<L, S, SHARED_BLOCKS, true>(left, right, block);
+            for (register, out) in out.chunks_exact_mut(L::LEN).enumerate().filter(|_| whole > 0) {
+                let lines = ((first + register * L::LEN) * apart, apart, L::LEN);
+                let (left, right) =
+                    (Strips::new(one, (0, 0, 1), block, ahead), Strips::new(others, lines, block, ahead));
+                for at in (0..whole).step_by(BLOCKS * block) {
+                    let chains = multiply::<L, S, BLOCKS, true>(&left, &right, at, block);
                     for (number, chains) in chains.iter().enumerate() {
                         end(chains, out, at + number > 0);
                     }
                 }
             }
+            let lines = (first * apart, apart, L::LEN);
+            let (left, right) =
+                (Strips::new(one, (0, 0, 1), 0, ahead), Strips::new(others, lines, L::LEN * apart, ahead));
             for depth in parts(one.len() - whole, block) {
                 let at = whole + depth.start;
-                let left = Strips { reals: one, starts: [at; MAX_LANES], apart: 0 };
-                let starts = starts(first * apart + at, apart, L::LEN);
-                let right = Strips { reals: others, starts, apart: L::LEN * apart };
-                let chains = multiply::<L, S, N, true>(left, right, depth.len());
+                let chains = multiply::<L, S, N, true>(&left, &right, at, depth.len());
                 for (chains, out) in chains.iter().zip(out.chunks_exact_mut(L::LEN)) {
                     end(chains, out, at > 0);
                 }
@@ -229,92 +236,130 @@ impl<S: Accumulator> Products<'_, S> {
 
 /// The reals along the depth that the partial sums of some registers read: a strip for each element of a
 /// register.
-#[derive(Clone, Copy)]
 struct Strips<'a, E> {
     reals: &'a [E],
     /// The first real of each strip of the first register.
     starts: [usize; MAX_LANES],
+    /// Reals that each of these strips has, at least: no start is larger than the length of `reals` less
+    /// this.
+    len: usize,
     /// Reals from a strip of one register to that of the next.
     apart: usize,
+    /// Reals of a strip from what is read to what is prefetched.
+    ahead: usize,
 }
 
-/// The first reals of `count` strips, `apart` reals from one to the next; the remaining elements repeat the
-/// last strip.
-#[inline(always)]
-fn starts(first: usize, apart: usize, count: usize) -> [usize; MAX_LANES] {
-    let mut starts = [first; MAX_LANES];
-    for (lane, start) in starts.iter_mut().enumerate() {
-        *start += lane.min(count - 1) * apart;
-    }
-    starts
-}
-
-impl<E: Element> Strips<'_, E> {
-    /// Whether every strip of `N` registers has `len` reals, and at least four reals come before its end.
+impl<'a, E: Element> Strips<'a, E> {
+    /// `count` strips, of which the first and the distance to the next are given; the remaining elements of a
+    /// register repeat the last strip.
+    ///
+    /// # Panics
+    /// If a strip does not begin in `reals`.
     #[inline(always)]
-    fn have<L: Register<Elem = E>, const N: usize>(&self, len: usize) -> bool {
-        let beyond = self.apart.checked_mul(N - 1).and_then(|apart| apart.checked_add(len));
-        let (Some(beyond), true) = (beyond, len <= self.reals.len()) else {
-            return false;
-        };
-        let mut have = true;
-        for &start in &self.starts[..L::LEN] {
-            have &= start.checked_add(beyond).is_some_and(|end| end <= self.reals.len()) && start + len >= 4;
-        }
-        have
+    fn new(
+        reals: &'a [E],
+        (first, distance, count): (usize, usize, usize),
+        apart: usize,
+        ahead: usize,
+    ) -> Strips<'a, E> {
+        let last = (count - 1).checked_mul(distance).and_then(|last| last.checked_add(first));
+        let len = last.and_then(|last| reals.len().checked_sub(last)).expect("the strips are in their slice");
+        let starts = std::array::from_fn(|lane| first + lane.min(count - 1) * distance);
+        Strips { reals, starts, len, apart, ahead }
     }
 
-    /// Four reals of each strip of a register from `at` on, transposed. With `ONE`, those of its first strip,
-    /// broadcast.
+    /// Whether the strips of `N` registers have `len` reals from `at` on, and no fewer come before their end
+    /// than are transposed.
+    #[inline(always)]
+    fn have<const N: usize>(&self, at: usize, len: usize) -> bool {
+        let beyond =
+            self.apart.checked_mul(N - 1).and_then(|beyond| beyond.checked_add(at)?.checked_add(len));
+        beyond.is_some_and(|end| end <= self.len) && at + len >= TRANSPOSED
+    }
+
+    /// Where a register's strip is read, `at` reals after its start.
+    #[inline(always)]
+    fn address(&self, register: usize, lane: usize, at: usize) -> *const E {
+        self.reals.as_ptr().wrapping_add(self.starts[lane] + at).wrapping_add(register * self.apart)
+    }
+
+    /// The next reals of each strip of a register from `at` on, transposed. With `ONE`, those of its first
+    /// strip, broadcast.
     ///
     /// # Safety
-    /// Four reals follow `at` in every strip of the register, within `reals`.
+    /// As many reals follow `at` in every strip of the register, within `reals`.
     #[inline(always)]
-    unsafe fn four<L: Register<Elem = E>, const ONE: bool>(&self, register: usize, at: usize) -> [L; 4] {
-        let four = |lane: usize| {
-            let first = self.reals.as_ptr().wrapping_add(self.starts[lane]);
-            // SAFETY: the caller promises that the four are in `reals`, and an array has the alignment of its
+    unsafe fn load<L: Register<Elem = E>, const ONE: bool>(
+        &self,
+        register: usize,
+        at: usize,
+    ) -> [L; TRANSPOSED] {
+        let load = |lane: usize| {
+            let at = self.address(register, lane, at).cast::<[E; TRANSPOSED]>();
+            // SAFETY: the caller promises that they are in `reals`, and an array has the alignment of its
             // elements.
-            unsafe { *first.wrapping_add(register * self.apart).wrapping_add(at).cast::<[E; 4]>() }
+            unsafe { *at }
         };
-        if ONE { four(0).map(L::splat) } else { L::transposed(four) }
+        if ONE { load(0).map(L::splat) } else { L::transposed(load) }
+    }
+
+    /// Prefetches a line of each strip of a register, at every line of the cache.
+    #[inline(always)]
+    fn prefetch<L: Register<Elem = E>>(&self, register: usize, at: usize) {
+        if (at * size_of::<E>()).is_multiple_of(CACHE_LINE_BYTES) {
+            for lane in 0..L::LEN {
+                prefetch::<1>(self.address(register, lane, at).wrapping_add(self.ahead).cast());
+            }
+        }
     }
 }
 
-/// The partial sums of `N` registers over `len` reals of their strips. With `ONE`, all of a register read one
-/// strip of the left factor.
+/// The partial sums of `N` registers over `len` reals of their strips from `at` on. With `ONE`, all of a
+/// register read one strip of the left factor.
 #[inline(always)]
 fn multiply<L: Register<Elem = S::SumFloat>, S: Accumulator, const N: usize, const ONE: bool>(
-    a: Strips<'_, S::SumFloat>,
-    b: Strips<'_, S::SumFloat>,
+    a: &Strips<'_, S::SumFloat>,
+    b: &Strips<'_, S::SumFloat>,
+    at: usize,
     len: usize,
 ) -> [Partials<L>; N] {
-    assert!(a.have::<L, N>(len) && b.have::<L, N>(len), "the strips are in their slices");
+    assert!(a.have::<N>(at, len) && b.have::<N>(at, len), "the strips are long enough");
     let mut chains = [[[L::num(0.0); 2]; 2]; N];
-    let rest = len % 4;
-    for at in (0..len - rest).step_by(4) {
+    let (end, rest) = (at + len, len % TRANSPOSED);
+    for at in (at..end - rest).step_by(TRANSPOSED) {
         for (register, chains) in chains.iter_mut().enumerate() {
-            // SAFETY: every strip has `len` reals, as asserted, and `at + 4` is at most `len`.
-            let (a, b) = unsafe { (a.four::<L, ONE>(register, at), b.four::<L, false>(register, at)) };
+            b.prefetch::<L>(register, at);
+            if !ONE {
+                a.prefetch::<L>(register, at);
+            }
+            // SAFETY: as asserted, every strip has the reals up to `end`, and as many as are read come
+            // before.
+            let (a, b) = unsafe { (a.load::<L, ONE>(register, at), b.load::<L, false>(register, at)) };
             extend::<L, S>(chains, a, b, 0);
         }
     }
     if rest > 0 {
         for (register, chains) in chains.iter_mut().enumerate() {
             // The last load overlaps the one before: the reals that it has in common are skipped.
-            let last = len.wrapping_sub(4);
-            // SAFETY: at least four reals come before the end of every strip, as asserted.
-            let (a, b) = unsafe { (a.four::<L, ONE>(register, last), b.four::<L, false>(register, last)) };
-            extend::<L, S>(chains, a, b, 4 - rest);
+            let last = end - TRANSPOSED;
+            // SAFETY: as asserted, every strip has the reals up to `end`, and as many as are read come
+            // before.
+            let (a, b) = unsafe { (a.load::<L, ONE>(register, last), b.load::<L, false>(register, last)) };
+            extend::<L, S>(chains, a, b, TRANSPOSED - rest);
         }
     }
     chains
 }
 
-/// Adds the products of four reals of both factors to partial sums, except those of the first `skipped`.
+/// Adds the products of some reals of both factors to partial sums, except those of the first `skipped`.
 #[inline(always)]
-fn extend<L: Register, S: Accumulator>(chains: &mut Partials<L>, a: [L; 4], b: [L; 4], skipped: usize) {
-    for first in (0..4).step_by(S::PARTS) {
+fn extend<L: Register, S: Accumulator>(
+    chains: &mut Partials<L>,
+    a: [L; TRANSPOSED],
+    b: [L; TRANSPOSED],
+    skipped: usize,
+) {
+    for first in (0..TRANSPOSED).step_by(S::PARTS) {
         if first >= skipped {
             for left in 0..S::PARTS {
                 for right in 0..S::PARTS {
