@@ -84,6 +84,26 @@ fn a_function_of_a_row_runs_once_for_each_element_of_the_row() {
 }
 
 #[test]
+fn a_strided_row_is_gathered_once_for_all_rows() {
+    let _alone = alone();
+    let x = Expr::from(Tensor::rand(&[40, 3000], 1).unwrap());
+    let table = Tensor::rand(&[3000, 5], 2).unwrap();
+    let column = table.select(1, 2).unwrap();
+    let plan = (&x + &column).plan().unwrap();
+    assert_eq!((plan.passes(), plan.hoisted().len()), (2, 1));
+    let dense = &x + column.row_major().unwrap();
+    assert_eq!(dense.plan().unwrap().passes(), 1);
+    let bits = |expr: &Expr| expr.eval().unwrap().to_vec::<f32>().unwrap();
+    assert_eq!(bits(&(&x + &column)), bits(&dense));
+    // An expanded view is held once as well; few rows are read where they are.
+    let expanded = column.expand(&[40, 3000]).unwrap();
+    assert_eq!((&x + &expanded).plan().unwrap().hoisted().len(), 1);
+    assert_eq!(bits(&(&x + &expanded).sum(0)), bits(&dense.sum(0)));
+    let few = x.narrow(0, 0, 4);
+    assert_eq!((few + &column).plan().unwrap().passes(), 1);
+}
+
+#[test]
 fn a_sum_of_squared_differences_holds_the_output_and_a_mebibyte() {
     let _alone = alone();
     let (a, b) = (Tensor::rand(&[600, 1, 64], 1).unwrap(), Tensor::rand(&[1, 500, 64], 2).unwrap());

@@ -83,6 +83,11 @@ impl Leaf {
 /// A result that is repeated this often is computed once and held, however large it is.
 const MOST_COPIES: usize = 8;
 
+/// How often a loop reads each element of an operand from which on the operand is worth a copy, and the most
+/// bytes of that.
+const FEWEST_READS: usize = 8;
+const MOST_COPIED_BYTES: usize = 1 << 20;
+
 /// What lowering yields.
 #[derive(Default)]
 pub(crate) struct Lowered {
@@ -357,14 +362,22 @@ impl<'e> Lowerer<'e, '_> {
     fn copy(&mut self, expr: &Expr, to: Layout) {
         let order = DimOrder::new();
         let (buffer, layout) = self.done[&(expr.id(), order.clone())].clone();
-        let dtype = self.lowered.buffers[buffer].dtype;
+        let work = copying(expr, (ElementSource::Buffer(buffer), layout), &to);
+        self.push((expr, &order), to.shape().clone(), to, (false, work));
+    }
+
+    /// Adds a step that copies each element of an operand once, without gaps.
+    fn gather(&mut self, expr: &Expr, (source, layout): (ElementSource, Layout)) {
         let (shape, strides, offset) = layout.into_parts();
-        let mut program = Program::default();
-        program.result =
-            program.push_load(Load { source: ElementSource::Buffer(buffer), dtype, strides, offset });
-        program.complete();
-        let work = Work::map(shape.clone(), program, &to);
-        self.push((expr, &order), shape, to, (false, work));
+        let is_stretched = strides.iter().map(|&stride| stride == 0);
+        let sizes: SmallVec<[usize; 8]> =
+            shape.iter().zip(is_stretched).map(|(&size, once)| if once { 1 } else { size }).collect();
+        let own = Shape::new(&sizes).expect("no size is larger than the operand's");
+        let from = Layout::new(own.clone(), strides, offset).expect("fewer of the operand's elements");
+        let to = Layout::contiguous(own.clone());
+        let work = copying(expr, (source, from), &to);
+        let seen = to.broadcast_to(&shape).expect("sizes differ where they are 1");
+        self.push((expr, &DimOrder::new()), own, seen, (true, work));
     }
 
     /// The memory of a factor; a view of an existing value is used where it will do.
@@ -511,6 +524,7 @@ impl<'e> Lowerer<'e, '_> {
         (source, mut layout): (ElementSource, Layout),
         chain: &[View],
     ) -> Result<Register, Missing<'e>> {
+        let own = layout.clone();
         for (index, view) in chain.iter().enumerate() {
             match view.apply(&layout) {
                 Ok(seen) => layout = seen,
@@ -529,9 +543,41 @@ impl<'e> Lowerer<'e, '_> {
             }
         }
         let dtype = expr.meta().map_or(DType::F32, Meta::dtype);
+        if matches!(source, ElementSource::Leaf(_)) && is_gathered_again(&own, &layout, dtype.item_size()) {
+            self.gather(expr, (source, own));
+            let place = self.place(expr, &DimOrder::new()).expect("it has been copied");
+            return self.load(making, expr, place, chain);
+        }
         let (_, strides, offset) = layout.into_parts();
         Ok(making.program.push_load(Load { source, dtype, strides, offset }))
     }
+}
+
+/// The work that copies a node's value to layout `to`.
+fn copying(expr: &Expr, (source, from): (ElementSource, Layout), to: &Layout) -> Work {
+    let dtype = expr.meta().map_or(DType::F32, Meta::dtype);
+    let (shape, strides, offset) = from.into_parts();
+    let mut program = Program::default();
+    program.result = program.push_load(Load { source, dtype, strides, offset });
+    program.complete();
+    Work::map(shape, program, to)
+}
+
+/// Whether a loop would gather the few elements of an operand, which have gaps between them, again and again
+/// along the dimensions in which it is stretched. Operands in whose order some elements are contiguous lie as
+/// other operands may, too.
+fn is_gathered_again(own: &Layout, seen: &Layout, item: usize) -> bool {
+    let dims = |layout: &Layout| {
+        let dims = layout.shape().iter().copied().zip(layout.strides().iter().copied());
+        dims.filter(|&(size, _)| size > 1).collect::<SmallVec<[(usize, isize); 8]>>()
+    };
+    let elements: usize = dims(own).iter().filter(|dim| dim.1 != 0).map(|dim| dim.0).product();
+    elements > 1
+        && elements.saturating_mul(FEWEST_READS) <= seen.numel()
+        && elements.saturating_mul(item) <= MOST_COPIED_BYTES
+        && dims(own).iter().all(|dim| dim.1 != 1)
+        && dims(seen).iter().any(|dim| dim.1 == 0)
+        && seen.numel() >= GRAIN_ELEMENTS
 }
 
 /// The shape at which a program computes each distinct element once, to be copied afterwards: size 1 where
