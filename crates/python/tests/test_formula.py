@@ -163,3 +163,22 @@ def test_nesting_is_refused_on_a_small_stack_too():
     done = subprocess.run([sys.executable, "-c", SMALL_STACK], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-500:]
     assert int(done.stdout) == 8
+
+
+def test_an_error_tells_where_in_the_formula_it_is():
+    x, m = zs.zeros(3, 4), zs.zeros(3)
+    with pytest.raises(zs.BroadcastError) as caught:
+        zs.evaluate("2 * (x - m)", x=x, m=m)
+    assert str(caught.value) == "The size of tensor a (4) must match the size of tensor b (3) at non-singleton dimension 1"
+    assert caught.value.__notes__[-1] == "in the formula\n    2 * (x - m)\n         ^^^^^\nwhere x is (3, 4), m is (3,)"
+    with pytest.raises(IndexError) as caught:
+        zs.evaluate("(\n x\n .sum(5) + 1\n)", x=x)
+    assert caught.value.__notes__[-1] == "in the formula\n     x\n     ^\nwhere x is (3, 4)"
+    with pytest.raises(zs.BroadcastError) as caught:
+        zs.evaluate("+".join(["x"] * 99) + "+ (x - m)", x=x, m=m)
+    _, line, marks, _ = caught.value.__notes__[-1].splitlines()
+    assert len(line) <= 104 and line[marks.index("^") : len(marks)] == "x - m"
+    # What is no formula points at itself already.
+    with pytest.raises(SyntaxError) as caught:
+        zs.evaluate("x + 'a'", x=x)
+    assert not hasattr(caught.value, "__notes__")

@@ -10,6 +10,8 @@ from . import _zerostride
 
 MOST_CHARACTERS = 100_000
 MOST_NESTED = 100
+# Characters of a line of a formula, and of a part of it, that an error tells.
+MOST_TOLD = 100
 
 _TOKENS = re.compile(r"\*\*|\w+|\S")
 
@@ -100,20 +102,25 @@ class Formula:
         while pending:
             node = pending.pop()
             run, parts = self._instruction(node)
-            self.instructions.append((node, len(parts), run))
+            self.instructions.append((node, parts, run))
             pending.extend(parts)
         self.instructions.reverse()
-        self.instructions.append((tree.body, 1, _result))
+        self.instructions.append((tree.body, [tree.body], _result))
 
     def function(self):
         """The formula as a function of its arrays, in the order of their names."""
 
         def formula(*arrays):
             given, stack = dict(zip(self.names, arrays, strict=True)), []
-            for node, count, run in self.instructions:
-                parts = stack[len(stack) - count :]
-                del stack[len(stack) - count :]
-                stack.append(given[node.id] if run is None else run(*parts))
+            for node, parts, run in self.instructions:
+                values = stack[len(stack) - len(parts) :]
+                del stack[len(stack) - len(parts) :]
+                try:
+                    stack.append(given[node.id] if run is None else run(*values))
+                except Exception as error:
+                    if not isinstance(error, SyntaxError):
+                        error.add_note(self._told(node, zip(parts, values, strict=True)))
+                    raise
             (result,) = stack
             return result
 
@@ -243,13 +250,28 @@ class Formula:
         instead = f"of an array in a file pass zerostride.open({str(value)!r})" if path else "pass an array or a number"
         return TypeError(f"the formula computes with `{part.id}`, which is a {type(value).__name__}: {instead}")
 
-    def _refused(self, node, problem):
-        """The error that points at a node."""
+    def _told(self, node, parts):
+        """Where in the formula an error is, and the shapes of the node's parts."""
+        line, first, text, end, last = self._place(node)
+        last = last if end == line else len(text) + 1
+        # Not more of a long line than stands in one of a terminal.
+        left = max(0, first - 1 - MOST_TOLD // 4)
+        marked = (" " * (first - 1) + "^" * (last - first))[left : left + MOST_TOLD]
+        shapes = {ast.unparse(part): tuple(value.shape) for part, value in parts if isinstance(value, _OWN)}
+        told = ", ".join(f"{name} is {shape}" for name, shape in shapes.items() if len(name) <= MOST_TOLD)
+        lines = ["in the formula", f"    {text[left : left + MOST_TOLD]}", f"    {marked}", told and f"where {told}"]
+        return "\n".join(filter(None, lines))
+
+    def _place(self, node):
+        """The line and the column where a node begins, both from 1, that line, and where the node ends."""
         lines = self.text.splitlines() or [""]
 
         def place(line, column):
             return len(lines[line - 1].encode()[:column].decode(errors="ignore")) + 1
 
         line, end = node.lineno, node.end_lineno
-        where = (line, place(line, node.col_offset), lines[line - 1], end, place(end, node.end_col_offset))
-        return SyntaxError(problem, ("<expression>", *where))
+        return line, place(line, node.col_offset), lines[line - 1], end, place(end, node.end_col_offset)
+
+    def _refused(self, node, problem):
+        """The error that points at a node."""
+        return SyntaxError(problem, ("<expression>", *self._place(node)))
