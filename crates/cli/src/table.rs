@@ -1,6 +1,7 @@
 //! Owns tables of numbers as text: CSV, with or without a line of names. It does not know where the text
 //! comes from.
 
+use std::borrow::Cow;
 use std::io::{BufWriter, Write};
 
 use csv::{Reader, ReaderBuilder, StringRecord, Trim};
@@ -26,11 +27,32 @@ struct Rows<'a> {
     count: usize,
 }
 
+/// The first two lines that are not blank.
+fn first_lines(text: &[u8]) -> [&[u8]; 2] {
+    let mut lines = text.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    [(); 2].map(|()| lines.next().unwrap_or_default())
+}
+
+/// The text with tabs between cells, where spaces are between numbers, as NumPy and R write them.
+fn with_separators(text: &[u8]) -> Cow<'_, [u8]> {
+    fn cells(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+        line.split(u8::is_ascii_whitespace).filter(|cell| !cell.is_empty())
+    }
+    let [first, second] = first_lines(text);
+    let numbers = if second.is_empty() { first } else { second };
+    let is_number = |cell: &[u8]| str::from_utf8(cell).is_ok_and(|cell| Cell::of(cell).is_some());
+    let has_separators = [first, second].concat().iter().any(|byte| SEPARATORS.contains(byte));
+    if has_separators || cells(numbers).count() < 2 || !cells(numbers).all(is_number) {
+        return text.into();
+    }
+    let lines = text.split(|&byte| byte == b'\n').map(|line| cells(line).collect::<Vec<_>>().join(&b'\t'));
+    lines.collect::<Vec<_>>().join(&b'\n').into()
+}
+
 impl<'a> Rows<'a> {
+    /// The records of a text whose cells have separators.
     fn new(text: &'a [u8]) -> Rows<'a> {
-        let is_blank = |line: &&[u8]| line.trim_ascii().is_empty();
-        let mut lines = text.split(|&byte| byte == b'\n').filter(|line| !is_blank(line));
-        let [first, second] = [(); 2].map(|()| lines.next().unwrap_or_default());
+        let [first, second] = first_lines(text);
         let has_quoted_names = first.contains(&b'"') && !second.contains(&b'"');
         let count = |separator: u8| first.iter().filter(|&&byte| byte == separator).count();
         let separator = SEPARATORS.into_iter().rev().max_by_key(|&separator| count(separator));
@@ -49,7 +71,8 @@ impl<'a> Rows<'a> {
     fn next(&mut self) -> Result<bool, String> {
         while self.reader.read_record(&mut self.record).map_err(|error| error.to_string())? {
             let is_first = self.count == 0 && self.names.is_none();
-            let has_names = || self.has_quoted_names || self.record.iter().any(|cell| number(cell).is_none());
+            let has_names =
+                || self.has_quoted_names || self.record.iter().any(|cell| Cell::of(cell).is_none());
             if is_first && has_names() {
                 self.names = Some(self.record.iter().map(str::to_owned).collect());
                 continue;
@@ -84,6 +107,12 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// The names of the columns that are numbers in this record.
+    fn numbers(&self) -> Vec<&str> {
+        let named = self.names.iter().flatten().zip(&self.record);
+        named.filter(|(_, cell)| Cell::of(cell).is_some()).map(|(name, _)| &**name).collect()
+    }
+
     /// The refusal of a cell of the record.
     fn no_number(&self, place: usize) -> String {
         let line = self.record.position().map_or(0, csv::Position::line);
@@ -99,19 +128,53 @@ impl<'a> Rows<'a> {
 /// Whether a name is nothing but numbers between spaces and brackets, as other programs print arrays.
 fn is_numbers(name: &str) -> bool {
     let is_between = |char: char| char.is_whitespace() || "()[]{}".contains(char);
-    name.split(is_between).all(|part| number(part).is_some())
+    name.split(is_between).all(|part| Cell::of(part).is_some())
 }
 
-/// Reads a table: i64 if all cells are whole numbers, else f64; an empty cell is NaN. With a name, only the
-/// column of that name.
+/// A cell that is a number, a truth value, or empty.
+struct Cell {
+    value: f64,
+    /// The same, if it is a whole number or a truth value.
+    whole: Option<i64>,
+    dtype: DType,
+}
+
+impl Cell {
+    /// `None` if it is something else.
+    fn of(cell: &str) -> Option<Cell> {
+        let (value, whole, dtype) = match cell {
+            "True" | "TRUE" | "true" => (1.0, Some(1), DType::Bool),
+            "False" | "FALSE" | "false" => (0.0, Some(0), DType::Bool),
+            "" | "NA" => (f64::NAN, None, DType::F64),
+            number => match number.parse() {
+                Ok(whole) => (whole as f64, Some(whole), DType::I64),
+                Err(_) => (number.parse().ok()?, None, DType::F64),
+            },
+        };
+        Some(Cell { value, whole, dtype })
+    }
+}
+
+/// The dtype that holds cells of two.
+fn joined(one: Option<DType>, other: DType) -> DType {
+    one.filter(|one| one.category() > other.category()).unwrap_or(other)
+}
+
+/// The dtype of no cells.
+const EMPTY: DType = DType::I64;
+
+/// Reads a table: bools if all cells are true or false, i64 if all are whole numbers, else f64; an empty cell
+/// and `NA` are NaN. With a name, only the column of that name.
 ///
 /// # Errors
 /// No lines, or lines of different lengths; a cell that is no number; no column of that name, or several; too
 /// little memory.
 pub(crate) fn read(text: &[u8], file: &str, column: Option<&str>, budget: &Budget) -> Result<Tensor> {
     let refused = |message: String| Failure::from(in_file(file, message));
-    let mut rows = Rows::new(text);
+    let text = with_separators(text);
+    let mut rows = Rows::new(&text);
     let (mut wide, mut whole): (Vec<f64>, Option<Vec<i64>>) = (Vec::new(), Some(Vec::new()));
+    let mut dtype = None;
     let mut more = rows.next().map_err(refused)?;
     let place = column.map(|name| rows.place(name)).transpose().map_err(refused)?;
     let width = rows.names.as_ref().map_or(rows.record.len(), Vec::len);
@@ -120,18 +183,35 @@ pub(crate) fn read(text: &[u8], file: &str, column: Option<&str>, budget: &Budge
             if place.is_some_and(|place| place != at) {
                 continue;
             }
-            wide.push(number(cell).ok_or_else(|| refused(rows.no_number(at)))?);
-            whole = whole.and_then(|mut whole| {
-                whole.push(cell.parse().ok()?);
-                Some(whole)
+            let Some(cell) = Cell::of(cell) else {
+                let report = in_file(file, rows.no_number(at));
+                let others = rows.numbers();
+                return Err(match others.first() {
+                    Some(first) if column.is_none() => {
+                        let columns = others.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+                        let (argument, columns) = (format!("{file}:{first}"), columns.join(", "));
+                        report.help(say!("take-a-column", argument = argument, columns = columns))
+                    }
+                    _ => report,
+                }
+                .into());
+            };
+            wide.push(cell.value);
+            dtype = Some(joined(dtype, cell.dtype));
+            whole = whole.zip(cell.whole).map(|(mut all, whole)| {
+                all.push(whole);
+                all
             });
         }
         more = rows.next().map_err(refused)?;
     }
-    let dtype = if whole.is_some() { DType::I64 } else { DType::F64 };
+    let dtype = dtype.unwrap_or(EMPTY);
     let shape = if column.is_some() { vec![rows.count] } else { vec![rows.count, width] };
     budget.take_tensor(&shape, dtype).map_err(refused)?;
     Ok(match whole {
+        Some(whole) if dtype == DType::Bool => {
+            Tensor::from_vec(whole.into_iter().map(|own| own != 0).collect(), &shape)?
+        }
         Some(whole) => Tensor::from_vec(whole, &shape)?,
         None => Tensor::from_vec(wide, &shape)?,
     })
@@ -139,10 +219,11 @@ pub(crate) fn read(text: &[u8], file: &str, column: Option<&str>, budget: &Budge
 
 /// Whether text begins as a table: its first line, or the one after a line of names, has numbers alone.
 pub(crate) fn begins(text: &[u8]) -> bool {
-    let mut rows = Rows::new(text);
+    let text = with_separators(text);
+    let mut rows = Rows::new(&text);
     let has_row = rows.next().is_ok_and(|has_row| has_row);
     let mut cells = rows.record.iter();
-    has_row && cells.all(|cell| number(cell).is_some()) && rows.record.iter().any(|cell| !cell.is_empty())
+    has_row && cells.all(|cell| Cell::of(cell).is_some()) && rows.record.iter().any(|cell| !cell.is_empty())
 }
 
 /// What a table holds: the whole of it, and its columns if these have names, or one column.
@@ -166,42 +247,36 @@ pub(crate) struct Column {
 /// # Errors
 /// No lines, lines of different lengths, or no text; no column of that name, or several.
 pub(crate) fn look(text: &[u8], column: Option<&str>) -> Result<Content, String> {
-    let mut rows = Rows::new(text);
-    let mut columns: Vec<Result<DType, String>> = Vec::new();
+    let text = with_separators(text);
+    let mut rows = Rows::new(&text);
+    let mut columns: Vec<Result<Option<DType>, String>> = Vec::new();
     while rows.next()? {
-        columns.resize(rows.record.len(), Ok(DType::I64));
+        columns.resize(rows.record.len(), Ok(None));
         for (at, cell) in rows.record.iter().enumerate() {
-            if columns[at].is_ok() {
-                columns[at] = match (number(cell), cell.parse::<i64>()) {
-                    (None, _) => Err(rows.no_number(at)),
-                    (_, Ok(_)) => continue,
-                    (_, Err(_)) => Ok(DType::F64),
-                };
+            if let Ok(dtype) = columns[at] {
+                let cell = Cell::of(cell).ok_or_else(|| rows.no_number(at));
+                columns[at] = cell.map(|cell| Some(joined(dtype, cell.dtype)));
             }
         }
     }
     if let Some(names) = &rows.names {
-        columns.resize(names.len(), Ok(DType::I64));
+        columns.resize(names.len(), Ok(None));
     }
-    let is_wide = |column: &Result<DType, String>| column.as_ref() == Ok(&DType::F64);
-    let dtype = if columns.iter().any(is_wide) { DType::F64 } else { DType::I64 };
+    let dtype = columns.iter().flatten().flatten().fold(None, |all, &own| Some(joined(all, own)));
+    let dtype = dtype.unwrap_or(EMPTY);
     let place = column.map(|name| rows.place(name)).transpose()?;
     let is_whole = place.is_none() && columns.iter().all(Result::is_ok);
     let (count, whole) = (columns.len(), is_whole.then_some(dtype));
     let named = rows.names.into_iter().flatten().zip(columns).enumerate();
     let named = named.filter(|(at, _)| place.is_none_or(|place| place == *at));
-    let named = named.map(|(_, (name, dtype))| Column { name, dtype }).collect();
+    let named = named.map(|(_, (name, dtype))| Column { name, dtype: dtype.map(|own| own.unwrap_or(EMPTY)) });
+    let named = named.collect();
     Ok(Content { rows: rows.count, columns: count, whole, named })
 }
 
 /// A problem of a table.
 pub(crate) fn in_file(file: &str, problem: String) -> Report {
     Report::usage(say!("in-file", file = file, problem = problem))
-}
-
-/// A cell as a number; an empty one is NaN.
-fn number(cell: &str) -> Option<f64> {
-    if cell.is_empty() { Some(f64::NAN) } else { cell.parse().ok() }
 }
 
 /// Writes a tensor of at most two dimensions, a line for each row. No number needs quotes.
@@ -246,6 +321,14 @@ mod tests {
             ("a,b\n1,2\n3,4", None, &[2, 2], "[1,2,3,4]"),
             ("a;b\r\n1; 2.5\r\n3;\r\n", None, &[2, 2], "[1.0,2.5,3.0,\"NaN\"]"),
             ("a\tb\n1\tx\n", Some("a"), &[1], "[1]"),
+            ("1 2 3\n", None, &[1, 3], "[1,2,3]"),
+            ("  1.5e0  2\n-3 NA \n", None, &[2, 2], "[1.5,2.0,-3.0,\"NaN\"]"),
+            ("a  b\n\n1  2\n", Some("b"), &[1], "[2]"),
+            ("price in EUR\n1\n2\n", None, &[2, 1], "[1,2]"),
+            ("a,b\n1,True\n2,False\n", Some("b"), &[2], "[true,false]"),
+            ("TRUE,false\n", None, &[1, 2], "[true,false]"),
+            ("a,b\n1,True\n2,False\n", None, &[2, 2], "[1,1,2,0]"),
+            ("True,1.5\n", None, &[1, 2], "[1.0,1.5]"),
             ("-inf,nan\n", None, &[1, 2], "[\"-Infinity\",\"NaN\"]"),
             ("9007199254740993\n", None, &[1, 1], "[9007199254740993]"),
             ("a,b\n", None, &[0, 2], "[]"),
@@ -264,7 +347,15 @@ mod tests {
 
     #[test]
     fn a_look_finds_what_is_read() {
-        for text in ["1,2\n3,4\n", "a,b\n1,2\n3,4.5", "a;b\r\n1; 2.5\r\n3;\r\n", "a,b\n"] {
+        for text in [
+            "1 2\n3 4\n",
+            "a b\nTrue NA\nFalse 1\n",
+            "true\nFALSE\n",
+            "1,2\n3,4\n",
+            "a,b\n1,2\n3,4.5",
+            "a;b\r\n1; 2.5\r\n3;\r\n",
+            "a,b\n",
+        ] {
             let content = look(text.as_bytes(), None).unwrap();
             let tensor = read(text, None).unwrap();
             assert_eq!(content.whole, Some(tensor.dtype()), "{text}");

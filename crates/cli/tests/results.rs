@@ -185,7 +185,7 @@ fn an_empty_input_is_an_error_and_a_line_of_names_a_table_without_rows() {
         assert_eq!(run.status.code(), Some(2), "{args:?}");
         assert_eq!(String::from_utf8(run.stderr).unwrap(), "error: standard input: it is empty\n");
     }
-    for line in ["1 2 3", "[[1, 2], [3, 4]]", "(1.5)"] {
+    for line in ["[[1, 2], [3, 4]]", "(1.5)"] {
         for args in [&["eval", "x.sum()", "x=-"][..], &["info", "-"]] {
             let run = piped(args, line.as_bytes());
             let said = format!("error: standard input: its only line, `{line}`, would be names: numbers");
@@ -199,6 +199,22 @@ fn an_empty_input_is_an_error_and_a_line_of_names_a_table_without_rows() {
     assert!(printed.contains("tensor([0, 0])"), "{printed}");
     let listed = piped(&["info", "-"], b"a,b\n").stdout;
     assert!(String::from_utf8(listed).unwrap().contains("(0, 2)"));
+}
+
+#[test]
+fn a_table_with_words_says_which_columns_are_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("t.csv"), "name,price,is new\nball,2.5,True\ncup,4,False\n").unwrap();
+    let run = zs_in(folder.path(), &["eval", "x.sum(0)", "x=t.csv"]);
+    let expected = "error: t.csv: line 2, column `name`: `ball` is not a number\nhelp: take one of the columns of \
+                    numbers, as t.csv:price: `price`, `is new`\n";
+    assert_eq!((run.status, &run.stderr[..]), (2, expected));
+    assert_eq!(
+        zs_in(folder.path(), &["eval", "x.sum()", "x=t.csv:price"]).stdout,
+        "tensor(6.5000, dtype=torch.float64)\n"
+    );
+    let masked = zs_in(folder.path(), &["eval", "p[n]", "p=t.csv:price", "n=t.csv:is new"]).stdout;
+    assert_eq!(masked, "tensor([2.5000], dtype=torch.float64)\n");
 }
 
 #[test]
@@ -280,6 +296,12 @@ fn tables_are_read_by_their_content_where_the_ending_says_no_format() {
         ("named.txt", "a,b\n1,2\n3,4\n", "tensor([[1, 2],\n        [3, 4]])"),
         ("bare.dat", "1;2.5\n", "tensor([[1.0000, 2.5000]], dtype=torch.float64)"),
         ("tabs", "1\t2\n", "tensor([[1, 2]])"),
+        ("spaces", " 1   2\n 3  -4\n", "tensor([[ 1,  2],\n        [ 3, -4]])"),
+        (
+            "savetxt.txt",
+            "1.000000000000000000e+00 2.000000000000000000e+00\n",
+            "tensor([[1., 2.]], dtype=torch.float64)",
+        ),
         ("long", &long, "tensor([[    0,     0],"),
     ] {
         fs::write(path(name), text).unwrap();
@@ -288,7 +310,9 @@ fn tables_are_read_by_their_content_where_the_ending_says_no_format() {
     }
     assert_eq!(zs(&["eval", "x", &format!("x={}:b", path("named.txt"))]).stdout, "tensor([2, 4])\n");
     assert!(zs(&["info", &path("named.txt")]).stdout.contains("a table of 2 rows and 2 columns"));
-    for (name, text) in [("diary", "Dear diary,\ntoday\n"), ("word", "hello\n"), ("spaces", "1 2\n3 4\n")] {
+    for (name, text) in
+        [("diary", "Dear diary,\ntoday\n"), ("word", "hello\n"), ("words", "1 by one\n2 by two\n")]
+    {
         fs::write(path(name), text).unwrap();
         let run = zs(&["eval", "x", &format!("x={}", path(name))]);
         let refused = run.stderr.contains("unknown format: it starts with");
