@@ -60,6 +60,22 @@ class dtype:
 
 # dtypes
 
+# PyTorch's other names of them.
+half: dtype
+float: dtype
+double: dtype
+cfloat: dtype
+cdouble: dtype
+short: dtype
+int: dtype
+long: dtype
+
+pi: builtins.float
+e: builtins.float
+inf: builtins.float
+nan: builtins.float
+newaxis: None
+
 class finfo:
     """The limits of a floating-point dtype; of a complex one, those of its parts."""
     dtype: dtype

@@ -74,6 +74,22 @@ float64: dtype
 complex64: dtype
 complex128: dtype
 
+# PyTorch's other names of them.
+half: dtype
+float: dtype
+double: dtype
+cfloat: dtype
+cdouble: dtype
+short: dtype
+int: dtype
+long: dtype
+
+pi: builtins.float
+e: builtins.float
+inf: builtins.float
+nan: builtins.float
+newaxis: None
+
 class finfo:
     """The limits of a floating-point dtype; of a complex one, those of its parts."""
     dtype: dtype
