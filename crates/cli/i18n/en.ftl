@@ -171,6 +171,11 @@ unknown-ending = { $path }: unknown ending
 explanation-endings = an explanation goes to .txt, .json, .svg or .html
 sizes-of-dim-differ = the sizes { $size } and { $other } of dimension { $dim } differ, and neither is 1
 equal-or-one = { $sizes } have to be equal; where one is 1, the result has the other
+letters-grow =
+    Note: the result has { $elements } elements, more than EVERY operand ({ $sizes }).
+    That is right for a table of all pairs; anywhere else, such as in a loss, it is a
+    common mistake that raises no error.
+letters-by-element = Element by element: { $column }.squeeze(-1), or { $row }.unsqueeze(-1).
 equal-in-place = { $sizes } have to be equal
 equal-or-one-in-place = { $size } has to be { $own }, or 1
 grows-in-place = output with shape { $output } doesn't match the broadcast shape { $broadcast }

@@ -171,6 +171,11 @@ unknown-ending = { $path }: estensione sconosciuta
 explanation-endings = una spiegazione va in .txt, .json, .svg o .html
 sizes-of-dim-differ = le size { $size } e { $other } della dimensione { $dim } sono diverse, e nessuna delle due è 1
 equal-or-one = { $sizes } devono essere uguali; dove una è 1, il risultato ha l'altra
+letters-grow =
+    Nota: il risultato ha { $elements } elementi, più di OGNI operando ({ $sizes }).
+    È giusto per una tabella di tutte le coppie; altrove, per esempio in una loss, è un
+    errore frequente che nessuno segnala.
+letters-by-element = Elemento per elemento: { $column }.squeeze(-1), o { $row }.unsqueeze(-1).
 equal-in-place = { $sizes } devono essere uguali
 equal-or-one-in-place = { $size } dev'essere { $own }, o 1
 grows-in-place = il tensore su cui si scrive ha forma { $output }, ma il broadcasting dà { $broadcast }

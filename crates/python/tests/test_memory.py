@@ -244,6 +244,21 @@ def test_dlpack_both_ways_and_in_both_versions():
     assert tensor.__dlpack_device__() == (1, 0)
 
 
+def test_a_tensor_on_torch_s_memory_keeps_it_when_that_gets_other_memory(torch):
+    given = torch.arange(300_000)
+    tensor, view = zs.asarray(given), zs.narrow(given, 0, 0, 5)
+    given.data = torch.zeros(3)
+    # Freed memory of that size is returned to the system, and reading it ends the process.
+    assert tensor.sum() == 299_999 * 150_000 and tensor.data_ptr() != given.data_ptr()
+    layer = torch.nn.Linear(700, 700)
+    weight = zs.asarray(layer.weight.detach())
+    bare = zs.asarray(layer.weight.data)
+    expected = layer.weight.sum().item()
+    layer.double()
+    assert weight.sum().item() == bare.sum().item() == pytest.approx(expected, abs=1e-2)
+    assert view.tolist() == [0, 1, 2, 3, 4]
+
+
 def test_torch_shares_memory(torch):
     tensor = zs.arange(6, dtype=zs.float32).reshape(2, 3)
     other = torch.from_dlpack(tensor)

@@ -100,7 +100,32 @@ pub(super) fn text(operands: &[Operand], in_place: bool) -> Result<String> {
         text.push('\n');
         text.extend(conditions);
     }
+    let grows = |operand: &Operand| (0..ndim).any(|dim| is_stretched(operand, dim, &result));
+    if operands.len() > 1 && operands.iter().all(grows) {
+        let sizes: Vec<String> = operands.iter().map(|operand| elements(&operand.sizes)).collect();
+        text +=
+            &format!("\n{}\n", say!("letters-grow", elements = elements(&result), sizes = sizes.join(", ")));
+        // A column and a row of one length, as a prediction and a target.
+        if let [a, b] = operands
+            && let Some((column, row)) = [(a, b), (b, a)].into_iter().find(|(column, row)| {
+                column.sizes.split_last().is_some_and(|(last, sizes)| last == "1" && *sizes == *row.sizes)
+            })
+        {
+            text += &format!("{}\n", say!("letters-by-element", column = &*column.name, row = &*row.name));
+        }
+    }
     Ok(text)
+}
+
+/// Whether an operand has 1 or nothing where the result has another size.
+fn is_stretched(operand: &Operand, dim: usize, result: &[String]) -> bool {
+    size(operand, dim, result.len()).is_none_or(|own| own == "1") && result[dim] != "1"
+}
+
+/// The number of elements, as a product.
+fn elements(sizes: &[String]) -> String {
+    let factors: Vec<&str> = sizes.iter().map(|size| &**size).filter(|size| *size != "1").collect();
+    if factors.is_empty() { "1".to_owned() } else { factors.join("·") }
 }
 
 /// The size of an operand in a dimension of the result, if it has that dimension.
@@ -142,6 +167,10 @@ a, b: (n, 1), (m,) broadcast to (n, m)
   b        ·→n     m
         ────────────
   result     n     m
+
+Note: the result has n·m elements, more than EVERY operand (n, m).
+That is right for a table of all pairs; anywhere else, such as in a loss, it is a
+common mistake that raises no error.
 ";
         assert_eq!(explained(&[("a", "n,1"), ("b", "m")], false), expected);
         let two = explained(&[("a", "n,3"), ("b", "k,1")], false);
@@ -152,6 +181,19 @@ a, b: (n, 1), (m,) broadcast to (n, m)
             explained(&[("a", "n,3"), ("b", "4")], false),
             "the sizes 3 and 4 of dimension 1 differ, and neither is 1"
         );
+    }
+
+    #[test]
+    fn a_column_and_a_row_of_one_length_are_told_apart() {
+        for (a, b) in [("n,1", "n"), ("b,n,1", "b,n")] {
+            let said = explained(&[("y", a), ("t", b)], false);
+            assert!(said.ends_with("Element by element: y.squeeze(-1), or t.unsqueeze(-1).\n"), "{said}");
+            let said = explained(&[("t", b), ("y", a)], false);
+            assert!(said.ends_with("Element by element: y.squeeze(-1), or t.unsqueeze(-1).\n"), "{said}");
+        }
+        for (a, b) in [("n,m", "m"), ("n,m", "n,1"), ("n,1", "1"), ("n,3", "k,1")] {
+            assert!(!explained(&[("a", a), ("b", b)], false).contains("Note"), "{a} {b}");
+        }
     }
 
     #[test]

@@ -106,7 +106,9 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     match torch(object.py())? {
         Some(known) if is_of(object, known)? && !wants_gradient(object)? && !negates(object)? => {
             refuse_tangent(object)?;
-            elements(object, known)
+            // It has the same elements, and keeps them if the program gives other memory to the tensor, as
+            // `module.double()` does.
+            elements(&object.call_method0(name!(object.py(), "detach"))?, known)
         }
         _ => Ok(None),
     }
@@ -146,9 +148,9 @@ fn elements(object: &Bound<'_, PyAny>, known: &Known) -> PyResult<Option<Tensor>
     if array.is_complex() && object.call_method0(name!(py, "is_conj"))?.is_truthy()? {
         return Ok(None);
     }
-    // SAFETY: the array is described, and the object keeps its elements. A program that resizes a tensor or
-    // gives it other memory while a tensor of this package is on it takes the elements away, as it does from
-    // the array that torch's `__dlpack__` gives. Dropping the object waits for no thread.
+    // SAFETY: the array is described, and the object keeps its elements. A program that resizes a tensor's
+    // storage while a tensor of this package is on it takes the elements away, as it does from the array that
+    // torch's `__dlpack__` gives. Dropping the object waits for no thread.
     unsafe { dlpack::lent(&array, true, object, object.clone().unbind()) }.map(Some)
 }
 
