@@ -453,7 +453,7 @@ impl Place {
     }
 }
 
-/// Refuses arrays inside lists and other containers.
+/// Refuses arrays inside lists and other containers, and those inside of them.
 fn check_no_arrays(object: &Bound<'_, PyAny>) -> PyResult<()> {
     let items = if let Ok(dict) = object.cast::<PyDict>() {
         dict.values().into_any()
@@ -463,7 +463,9 @@ fn check_no_arrays(object: &Bound<'_, PyAny>) -> PyResult<()> {
         return Ok(());
     };
     for item in items.try_iter()? {
-        if !matches!(Given::new(&item?)?, None | Some(Given::Number(_))) {
+        let item = item?;
+        check_no_arrays(&item)?;
+        if !matches!(Given::new(&item)?, None | Some(Given::Number(_))) {
             let name = type_name(object);
             let message = format!("a fused function takes arrays and numbers one by one, not in a {name}");
             return Err(PyTypeError::new_err(message));
@@ -662,6 +664,19 @@ fn in_chunks<'py>(
     Ok((!found.is_none()).then_some(found))
 }
 
+/// A call with arrays in tuples, lists and dicts (`_structures.py`); `None` if there are none.
+fn in_structures<'py>(
+    fused: &Bound<'py, Fused>,
+    positional: &Bound<'py, PyTuple>,
+    named: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    static CALL: Once<Py<PyAny>> = Once::new();
+    let py = fused.py();
+    let named = named.cloned().unwrap_or_else(|| PyDict::new(py));
+    let result = CALL.import(py, "zerostride._structures", "call")?.call1((fused, positional, named))?;
+    Ok((!result.is(py.NotImplemented())).then_some(result))
+}
+
 /// A call with torch tensors that are more than their elements (`_autograd.py`); `None` if there are none.
 /// Such a call fails at first, since they are not read as arrays.
 fn in_torch<'py>(
@@ -709,10 +724,9 @@ impl Fused {
         let (fused, py) = (slf.get(), slf.py());
         let mut arguments = Arguments::default();
         if let Err(error) = arguments.read(fused, positional, named) {
-            return match in_torch(slf, positional, named)? {
-                Some(result) => Ok(result),
-                None => in_chunks(slf, positional, named)?.ok_or(error),
-            };
+            let others = [in_structures, in_torch, in_chunks];
+            let found = others.iter().find_map(|call| call(slf, positional, named).transpose());
+            return found.unwrap_or(Err(error));
         }
         if arguments.has_exprs && TRACING.get() > 0 {
             // Inside another function that is being traced, it becomes part of that, and has its rules.

@@ -1,5 +1,6 @@
 """fuse and evaluate: one pass, the same bits, the caller's kind of arrays."""
 
+import collections
 import gc
 import pickle
 import re
@@ -222,11 +223,62 @@ def test_a_method_of_a_class_may_be_fused():
     assert other.run(np.ones(2)).tolist() == [5, 5]
 
 
-@pytest.mark.parametrize("several", [[np.ones(2)], (np.ones(2), 1), {"a": np.ones(2)}])
-def test_arrays_come_one_by_one(several):
-    with pytest.raises(TypeError, match="one by one"):
-        zs.fuse(lambda x, shape: x)(np.ones(2), several)
+Pair = collections.namedtuple("Pair", "one other")
+
+
+@pytest.mark.parametrize(
+    "several",
+    [[np.ones(2), 2], (np.ones(2), 2), {0: np.ones(2), 1: 2}, Pair(np.ones(2), 2), [[np.ones(2)], 2], ({"a": (np.ones(2),)}, 2)],
+)
+def test_arrays_may_stand_in_structures(several):
+    def first(value):
+        while isinstance(value, (tuple, list, dict)):
+            value = value["a"] if isinstance(value, dict) and "a" in value else value[0]
+        return value
+
+    types = []
+
+    @zs.fuse
+    def function(x, given):
+        types.append(type(given).__name__)
+        return {"sum": x * first(given) + given[1], "given": given}
+
+    for _ in range(3):
+        result = function(np.ones(2), several)
+        assert result["sum"].tolist() == [3, 3] and type(result["given"]) is type(several)
+        assert first(result["given"]) is first(several)
+    assert types == [type(several).__name__]  # traced once
+    assert function(x=np.ones(2), given=several)["sum"].tolist() == [3, 3]
+
+
+def test_structures_are_told_in_errors_and_read_from_outside():
+    scale = 3
+    function = zs.fuse(lambda p, x: x * p["w"] * scale)
+    assert function({"w": np.ones(2)}, np.ones(2)).tolist() == [3, 3]
+    scale = 5
+    assert function({"w": np.ones(2)}, np.ones(2)).tolist() == [5, 5]
+    with pytest.raises(zs.TraceError, match=r"needs the elements of p\['w'\]\[1\]"):
+        zs.fuse(lambda p: p["w"][1].cumsum(0))({"w": [np.ones(2), np.ones(2)]})
+    # Inside of a function that is traced, too.
+    outer = zs.fuse(lambda x: function({"w": x + 1}, x))
+    assert outer(np.ones(2)).tolist() == [10, 10]
+    # A tuple of sizes is none.
     assert zs.fuse(lambda x, shape: x.reshape(shape))(np.ones(2), (1, 2)).shape == (1, 2)
+    many = zs.fuse(lambda p: sum(p))
+    for count in range(1, 200):
+        assert many([np.ones(1)] * count).tolist() == [count]
+    assert len(many._of_leaves) <= 64
+
+
+def test_what_takes_arrays_one_by_one_says_so():
+    function = zs.fuse(lambda p: p[0] * 2)
+    with pytest.raises(TypeError, match="one by one, not in a list"):
+        function.plan([np.ones(2)])
+    with pytest.raises(TypeError, match="one by one, not in a list"):
+        function.plan([[np.ones(2)]])
+    for call in (lambda: zs.vjp(function, [np.ones(2)]), lambda: zs.jvp(function, ([np.ones(2)],), ([np.ones(2)],))):
+        with pytest.raises(TypeError, match="takes arrays one by one, not in a list"):
+            call()
 
 
 def test_fused_functions_pickle_by_name():

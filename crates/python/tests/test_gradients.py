@@ -344,3 +344,34 @@ def test_what_is_masked_away_has_no_gradient():
     # PyTorch's answer: at b = 0 the logarithm is infinite, and counts 0 times.
     masked = zs.grad(lambda c, b: zs.where(b > 0, zs.xlogy(c, b), c).sum())
     assert masked(zs.tensor([2.0, 1.0]), zs.tensor([0.0, 1.0])).tolist() == [1.0, 0.0]
+
+
+def test_the_gradient_of_a_structure_has_its_form():
+    x, y = np.arange(6.0).reshape(3, 2), np.ones(3)
+    w, b = np.array([0.5, -1.0]), np.array(2.0)
+
+    def loss(w, b, x, y):
+        return ((x @ w + b - y) ** 2).mean()
+
+    expected = zs.grad(loss, (0, 1))(w, b, x, y)
+    in_dict = zs.value_and_grad(lambda p, x, y: loss(p["w"], p["b"], x, y))
+    value, found = in_dict({"w": w, "b": b, "name": "linear", "steps": np.arange(2)}, x, y)
+    assert value == loss(w, b, x, y) and list(found) == ["w", "b", "name", "steps"]
+    assert found["name"] is None and found["steps"] is None
+    assert [found["w"].tolist(), found["b"].tolist()] == [one.tolist() for one in expected]
+    layers = zs.grad(lambda layers, x: sum((x @ w + b).sum() for w, b in layers))
+    ((dw, db),) = layers([(w, b)], x)
+    assert dw.tolist() == x.sum(0).tolist() and db == 3
+    # Beside other arguments, of which some are numbers; and of a gradient.
+    both = zs.grad(lambda p, k: (p[0] * k).sum(), argnums=(0, -1))((w,), 2.0)
+    assert both[0][0].tolist() == [2, 2] and both[1] == w.sum()
+    again = zs.grad(lambda p: zs.grad(lambda q: (q["a"] ** 3).sum())(p)["a"].sum())({"a": w})
+    assert again["a"].tolist() == (6 * w).tolist()
+    with pytest.raises(TypeError, match="argnums is 2, and 1 positional arguments are given"):
+        zs.grad(lambda p: p[0].sum(), argnums=2)([w])
+
+
+def test_torch_differentiates_what_is_in_structures(torch):
+    w = torch.ones(3, requires_grad=True)
+    zs.fuse(lambda p, x: (p["w"] * x).sum())({"w": w}, torch.arange(3.0)).backward()
+    assert w.grad.tolist() == [0, 1, 2]

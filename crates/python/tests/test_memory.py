@@ -246,10 +246,11 @@ def test_dlpack_both_ways_and_in_both_versions():
 
 def test_a_tensor_on_torch_s_memory_keeps_it_when_that_gets_other_memory(torch):
     given = torch.arange(300_000)
-    tensor, view = zs.asarray(given), zs.narrow(given, 0, 0, 5)
+    tensors, view = [zs.asarray(given), zs.from_dlpack(given)], zs.narrow(given, 0, 0, 5)
     given.data = torch.zeros(3)
     # Freed memory of that size is returned to the system, and reading it ends the process.
-    assert tensor.sum() == 299_999 * 150_000 and tensor.data_ptr() != given.data_ptr()
+    for tensor in tensors:
+        assert tensor.sum() == 299_999 * 150_000 and tensor.data_ptr() != given.data_ptr()
     layer = torch.nn.Linear(700, 700)
     weight = zs.asarray(layer.weight.detach())
     bare = zs.asarray(layer.weight.data)

@@ -12,9 +12,9 @@ tensor on the CPU, a JAX array or a number, and nothing is copied on the way in 
 
 from math import e, inf, nan, pi  # noqa: F401
 
-# The engine imports `_lazy` and `_outside` from any thread. If they were not imported here, a child forked
-# during such an import would wait for it forever.
-from . import _interop, _lazy, _outside, _zerostride, pool  # noqa: F401
+# The engine imports `_lazy`, `_outside` and `_structures` from any thread. If they were not imported here, a
+# child forked during such an import would wait for it forever.
+from . import _interop, _lazy, _outside, _structures, _zerostride, pool  # noqa: F401
 from ._evaluate import evaluate
 from ._files import open
 from ._fuse import Fused, fuse

@@ -29,7 +29,8 @@ def fuse(function=None, rules=None):
     does with them becomes a plan. The signature consists of the dtypes, shapes and strides of arrays and the values of all
     other inputs: numbers, words, dtypes, lists and dicts of those, and what the function reads from outside, that is globals,
     its closure, and attributes of modules and objects. If such an input can change undetected, as an array from outside, a
-    property or an object that is passed on can, the function is traced in each call. No argument is kept alive.
+    property or an object that is passed on can, the function is traced in each call. No argument is kept alive. Arrays may be
+    arguments, or stand in tuples, lists and dicts that are.
 
     Results come back in the structure that the function returns, in arrays of the library of the arguments: torch's if one of
     them is, else JAX's, else zerostride's, else NumPy's. An argument that is returned is returned as it is. Results of

@@ -21,7 +21,8 @@ def grad(function, argnums=0):
     ``function`` returns one number, as an array without dimensions. ``argnums`` is the place of an argument, or a tuple of
     places, for which a tuple of gradients comes back. The gradient is fused: it is traced and planned once for each
     signature, as functions of ``fuse`` are, and its own gradient can be taken. Arrays come back in the library of the
-    arguments; an argument that the function does not read has zeros.
+    arguments; an argument that the function does not read has zeros. The gradient of a tuple, list or dict of arrays has its
+    form, with ``None`` for what is no array of floating-point or complex numbers.
 
     >>> import numpy as np
     >>> import zerostride as zs
@@ -100,6 +101,7 @@ def vjp(function, *args):
     (array([7., 7.]), array([[3.],
            [3.]]))
     """
+    _check_one_by_one("vjp", args)
     if not isinstance(function, Fused):
         function = functools.update_wrapper(Fused(function), function)
     value = function(*args)
@@ -127,9 +129,10 @@ def jvp(function, primals, tangents):
     >>> zs.jvp(lambda x, y: x * y, (x, y), (np.array([1.0, 0.0]), np.array([0.0, 10.0])))
     (array([3., 8.]), array([ 3., 20.]))
     """
+    primals, tangents = tuple(primals), tuple(tangents)
+    _check_one_by_one("jvp", primals)
     if not isinstance(function, Fused):
         function = functools.update_wrapper(Fused(function), function)
-    primals, tangents = tuple(primals), tuple(tangents)
     if len(primals) != len(tangents):
         raise TypeError(f"{len(primals)} primals and {len(tangents)} tangents are given: one tangent belongs to each primal")
     value = function(*primals)
@@ -145,6 +148,12 @@ def jvp(function, primals, tangents):
     push = pullback(pull, cotangents, len(places))
     found = iter(push(*primals, *results, *(tangents[place] for place in places)) if places else ())
     return value, _with_arrays(value, (next(found, None) if is_continuous(result) else None for result in results))
+
+
+def _check_one_by_one(name, arguments):
+    for argument in arguments:
+        if not hasattr(argument, "dtype") and leaves(argument):
+            raise TypeError(f"{name} takes arrays one by one, not in a {type(argument).__name__}")
 
 
 def _with_arrays(value, arrays):

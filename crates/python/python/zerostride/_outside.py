@@ -97,6 +97,8 @@ def _is_library(module):
 
 def _follow(function, found, seen):
     """Adds what a function reads; ``False`` if that cannot be determined."""
+    # A function of the leaves of structures reads what that of the structures reads.
+    function = getattr(function, "_reads_of", function)
     if isinstance(function, _zerostride.Fused):
         function = function.__wrapped__
     if known(function) is function:

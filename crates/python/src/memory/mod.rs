@@ -120,6 +120,10 @@ const UNRESOLVED: &str = "is a view that negates or conjugates its elements when
 
 /// The tensor on the memory of an array with `__dlpack__`.
 pub(crate) fn from_dlpack(object: &Bound<'_, PyAny>) -> PyResult<Import> {
+    // What torch gives by the protocol loses its elements if the tensor gets other memory.
+    if let Some(tensor) = exchange::import(object)? {
+        return Ok(Import::Shared(tensor));
+    }
     let found = match resolved(object)? {
         Some(resolved) => dlpack::import(&resolved).map(|copy| Import::Copied(copy, UNRESOLVED)),
         None => dlpack::import(object).map(Import::Shared),
