@@ -3,13 +3,17 @@
 //!
 //! Source: Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", 2008.
 
+use std::ops::Range;
+
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::dots::{multiply_lines, multiply_two};
 use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement, FactorLines, SumFloat};
 use super::matrix::{BLOCK_ROW_BYTES, BLOCK_ROWS, Matrix, ProductSizes, parts};
 use super::scratch::ProductScratch;
-use super::tile::{TILE_ROWS, TILE_SUMS, TileColumns, TileRows, most_rows, multiply, registers};
+use super::tile::{
+    CHAINS, TILE_ROWS, TILE_SUMS, TileColumns, TileRows, most_rows, multiply, multiply_blocks, registers,
+};
 use crate::isa::{RegisterFloat, RegisterTask, prefetch};
 use crate::lane::{Element, Register};
 
@@ -48,15 +52,16 @@ pub(super) fn multiply_floats<'a, F: FactorElement>(
     } else if a.count == 1 && b.apart == 1 && F::IS_SUM {
         SumFloat::<F>::run_widest(RowProduct::<F> { a, b, depth: k, out, scratch });
     } else {
-        SumFloat::<F>::run_widest(BlockedProduct::<F> { a, b, depth: k, out, scratch });
+        SumFloat::<F>::run_widest(BlockedProduct::<F> { a, b, depth: 0..k, out, scratch });
     }
 }
 
-/// A product of matrices, compiled for each instruction set.
+/// A product of matrices over a range of the depth, which begins with a block, compiled for each instruction
+/// set. Unless it begins at 0, it is added to what has been written.
 struct BlockedProduct<'a, F: FactorElement> {
     a: FactorLines<'a>,
     b: FactorLines<'a>,
-    depth: usize,
+    depth: Range<usize>,
     out: &'a mut [F::Sum],
     scratch: &'a mut ProductScratch,
 }
@@ -64,8 +69,8 @@ struct BlockedProduct<'a, F: FactorElement> {
 impl<F: FactorElement> RegisterTask<SumFloat<F>> for BlockedProduct<'_, F> {
     #[inline(always)]
     fn run<L: Register<Elem = SumFloat<F>>>(self) {
-        let BlockedProduct { a, b, depth: all, out, scratch } = self;
-        let between = scratch.between;
+        let BlockedProduct { a, b, depth: range, out, scratch } = self;
+        let (between, all) = (scratch.between, range.len());
         let parts_of = F::Sum::PARTS;
         let (rows, columns) = (most_rows::<L>() / parts_of, (registers::<L>() * L::LEN / parts_of).max(1));
         // A factor that is read once, or fits into L1, is read in place.
@@ -78,6 +83,7 @@ impl<F: FactorElement> RegisterTask<SumFloat<F>> for BlockedProduct<'_, F> {
         let lens = [deep * a.count.min(BLOCK_ROWS), deep * b.count.min(block) + TILE_SUMS, TILE_SUMS];
         let [own_a, own_b, sums] = scratch.slices::<L::Elem>(lens);
         for depth in parts(all, BLOCK_DEPTH) {
+            let depth = range.start + depth.start..range.start + depth.end;
             let deep = depth.len();
             for block in parts(b.count, block) {
                 let lying = if b_lies { b.lying::<F>(block.start, depth.start) } else { None };
@@ -148,10 +154,23 @@ struct RowProduct<'a, F: FactorElement> {
 /// Reals whose sums stay in L1.
 const L1_REALS: usize = 1024;
 
+/// Columns up to which the sums of several blocks are in registers at a time.
+const NARROW_COLUMNS: usize = 256;
+
 impl<F: FactorElement> RegisterTask<SumFloat<F>> for RowProduct<'_, F> {
     #[inline(always)]
     fn run<L: Register<Elem = SumFloat<F>>>(self) {
         let RowProduct { a, b, depth: all, out, scratch } = self;
+        if F::Sum::PARTS == 1 && b.count <= NARROW_COLUMNS && all >= 2 * BLOCK_DEPTH {
+            let done = match b.count <= L::LEN {
+                true => narrow::<L, F, CHAINS, 1>(a, b, all, out),
+                false => narrow::<L, F, { CHAINS / 2 }, 2>(a, b, all, out),
+            };
+            if done < all {
+                SumFloat::<F>::run_widest(BlockedProduct::<F> { a, b, depth: done..all, out, scratch });
+            }
+            return;
+        }
         let between = scratch.between;
         let parts_of = F::Sum::PARTS;
         let whole = b.count * parts_of / L::LEN * L::LEN;
@@ -186,9 +205,44 @@ impl<F: FactorElement> RegisterTask<SumFloat<F>> for RowProduct<'_, F> {
         if rest.count > 0 {
             let out = &mut out[whole / parts_of..];
             // A call, not the method itself: its code is there once.
-            SumFloat::<F>::run_widest(BlockedProduct::<F> { a, b: rest, depth: all, out, scratch });
+            SumFloat::<F>::run_widest(BlockedProduct::<F> { a, b: rest, depth: 0..all, out, scratch });
         }
     }
+}
+
+/// Writes the sums over all whole blocks that can be read in place, `N` at a time, and returns their depth.
+#[inline(always)]
+fn narrow<L: Register<Elem = SumFloat<F>>, F: FactorElement, const N: usize, const R: usize>(
+    a: FactorLines<'_>,
+    b: FactorLines<'_>,
+    depth: usize,
+    out: &mut [F::Sum],
+) -> usize {
+    let (Some((line, _, line_step)), Some((columns, _, column_step))) =
+        (a.lying::<F>(0, 0), b.lying::<F>(0, 0))
+    else {
+        return 0;
+    };
+    let width = R * L::LEN;
+    // Whole registers are read, beyond the last column.
+    let rows = match columns.len().checked_sub(b.count.next_multiple_of(width)) {
+        Some(last) => last.checked_div(column_step).map_or(depth, |last| depth.min(last + 1)),
+        None => 0,
+    };
+    let blocks = rows / BLOCK_DEPTH;
+    for first in (0..blocks).step_by(N) {
+        // Where there are fewer blocks, the last one is computed again.
+        let starts = std::array::from_fn(|block| (first + block).min(blocks - 1) * BLOCK_DEPTH);
+        for right in parts(b.count, width) {
+            let mut sums = [L::Elem::from_f64(0.0); TILE_SUMS];
+            let columns = (&columns[right.start..], column_step);
+            multiply_blocks::<L, N, R>(BLOCK_DEPTH, starts, (line, line_step), columns, &mut sums);
+            for (block, sums) in (first..blocks.min(first + N)).zip(sums.chunks_exact(width)) {
+                F::Sum::merge(&sums[..right.len()], width, &mut out[right.clone()], block > 0);
+            }
+        }
+    }
+    blocks * BLOCK_DEPTH
 }
 
 /// Adds the products of numbers by rows to sums, one row after the other.

@@ -73,7 +73,7 @@ fn every_layout_and_size_has_the_bits_of_the_definition() {
 }
 
 #[test]
-fn vectors_of_every_length_by_any_number_of_lines_have_the_bits_of_the_definition() {
+fn vectors_of_every_length_by_any_number_of_lines_or_columns_have_the_bits_of_the_definition() {
     for (case, k) in [5, 17, 65, 128, 133, 255, 256, 300, 512, 1027, 2050, 4100, 9000].into_iter().enumerate()
     {
         for (other, m) in [1, 2, 7, 8, 15, 16, 17, 33, 70].into_iter().enumerate() {
@@ -81,7 +81,9 @@ fn vectors_of_every_length_by_any_number_of_lines_have_the_bits_of_the_definitio
             let any = [case, other];
             let by_lines = (ProductSizes { n: 1, k, m }, if other % 3 == 2 { any } else { [0, 1] });
             let of_lines = (ProductSizes { n: m, k, m: 1 }, [[0, 0], [2, 0], any][(case + other) % 3]);
-            for (sizes, layouts) in [by_lines, of_lines] {
+            // Columns side by side, which registers read beyond the last one, and beside others.
+            let by_columns = (ProductSizes { n: 1, k, m }, [[0, 0], [1, 0], [5, 0]][other % 3]);
+            for (sizes, layouts) in [by_lines, of_lines, by_columns] {
                 check::<f32>(sizes, layouts, |x| x);
                 check::<f64>(sizes, layouts, f64::from);
                 check::<Complex32>(sizes, layouts, |x| Complex32::new(x, x * x - 0.3));

@@ -121,3 +121,49 @@ fn tile<L: Register, const TALL: usize, const WIDE: usize>(
         }
     }
 }
+
+/// Blocks whose sums of one register of columns, or of two, are extended in turn, to hide the latency of
+/// additions.
+pub(super) const CHAINS: usize = 8;
+
+/// Writes the sums over blocks of `depth` of products of a line by columns to `sums`, block by block: each is
+/// one chain of fused multiply-adds in the order of the depth, which begins at 0. `R` registers have the
+/// columns, and `N` blocks begin at the steps that `starts` says.
+///
+/// # Panics
+/// If an element is not in its slice.
+#[inline(always)]
+pub(super) fn multiply_blocks<L: Register, const N: usize, const R: usize>(
+    depth: usize,
+    starts: [usize; N],
+    (line, line_step): (&[L::Elem], usize),
+    (columns, column_step): (&[L::Elem], usize),
+    sums: &mut [L::Elem],
+) {
+    let is_inside = |start: usize, step: usize, width: usize, len: usize| {
+        let last = start.checked_add(depth - 1).and_then(|last| last.checked_mul(step));
+        last.is_some_and(|last| last < len && width <= len - last)
+    };
+    assert!(depth > 0);
+    for start in starts {
+        assert!(is_inside(start, line_step, 1, line.len()), "the line is in its slice");
+        assert!(is_inside(start, column_step, R * L::LEN, columns.len()), "the columns are in the slice");
+    }
+    let mut acc = [[L::num(0.0); R]; N];
+    for at in 0..depth {
+        for (acc, start) in acc.iter_mut().zip(starts) {
+            let (own, row) = ((start + at) * line_step, (start + at) * column_step);
+            // SAFETY: as asserted, the line has its element at the last step of the block, and the columns
+            // have a row of so many there; no step comes after it.
+            let (own, row) =
+                unsafe { (*line.get_unchecked(own), columns.get_unchecked(row..row + R * L::LEN)) };
+            let own = L::splat(own);
+            for (register, acc) in acc.iter_mut().enumerate() {
+                *acc = own.mul_add(L::load(&row[register * L::LEN..]), *acc);
+            }
+        }
+    }
+    for (acc, sums) in acc.as_flattened().iter().zip(sums.chunks_exact_mut(L::LEN)) {
+        acc.store(sums);
+    }
+}
