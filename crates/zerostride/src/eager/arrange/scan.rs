@@ -6,7 +6,7 @@ use zerostride_shape::Shape;
 
 use super::join::JoinedParts;
 use super::{Results, access, named_dim};
-use crate::interrupt::{self, STRIDE, Visits};
+use crate::interrupt::{STRIDE, Visits};
 use crate::threads::parts;
 use crate::{Error, Result, Tensor, cat};
 
@@ -64,29 +64,32 @@ impl Total<i64> for i64 {
     }
 }
 
-/// Cumulative sums or products over the rows of a block of `inner` columns.
-fn scan_block<T: Total<Wide>, Wide: Copy>(
+/// Cumulative sums or products along blocks of `n` rows of `inner` columns, one block after the other.
+fn scan_blocks<T: Total<Wide>, Wide: Copy>(
     (from, to): (&[T::Stored], &mut [T::Stored]),
-    inner: usize,
+    (n, inner): (usize, usize),
     (start, step): (Wide, impl Fn(Wide, T::Stored) -> Wide),
 ) {
-    if inner == 1 {
-        let mut total = start;
-        for (to, from) in to.chunks_mut(STRIDE).zip(from.chunks(STRIDE)) {
-            interrupt::check();
-            for (to, &value) in to.iter_mut().zip(from) {
-                total = step(total, value);
-                *to = T::narrow(total);
-            }
-        }
-        return;
-    }
     let (mut totals, mut visits) = (vec![start; inner], Visits::default());
-    for (to, from) in to.chunks_mut(inner).zip(from.chunks(inner)) {
-        visits.add(inner);
-        for ((to, &value), total) in to.iter_mut().zip(from).zip(&mut totals) {
-            *total = step(*total, value);
-            *to = T::narrow(*total);
+    for (to, from) in to.chunks_exact_mut(n * inner).zip(from.chunks_exact(n * inner)) {
+        if inner == 1 {
+            let mut total = start;
+            for (to, from) in to.chunks_mut(STRIDE).zip(from.chunks(STRIDE)) {
+                visits.add(from.len());
+                for (to, &value) in to.iter_mut().zip(from) {
+                    total = step(total, value);
+                    *to = T::narrow(total);
+                }
+            }
+            continue;
+        }
+        totals.fill(start);
+        for (to, from) in to.chunks_exact_mut(inner).zip(from.chunks_exact(inner)) {
+            visits.add(inner);
+            for ((to, &value), total) in to.iter_mut().zip(from).zip(&mut totals) {
+                *total = step(*total, value);
+                *to = T::narrow(*total);
+            }
         }
     }
 }
@@ -104,13 +107,11 @@ fn scan<T: Total<Wide>, Wide: Copy>(
     parts::for_each(
         parts.into_iter(),
         || (),
-        |(), (from, to)| {
-            for block in from.chunks(block).zip(to.chunks_mut(block)) {
-                if product {
-                    scan_block::<T, Wide>(block, inner, (T::ONE, T::times));
-                } else {
-                    scan_block::<T, Wide>(block, inner, (T::ZERO, T::plus));
-                }
+        |(), part| {
+            if product {
+                scan_blocks::<T, Wide>(part, (n, inner), (T::ONE, T::times));
+            } else {
+                scan_blocks::<T, Wide>(part, (n, inner), (T::ZERO, T::plus));
             }
             Ok(())
         },
