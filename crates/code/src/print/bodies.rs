@@ -96,7 +96,9 @@ impl Bodies {
         let whole = if is_along { Extent::Turns } else { Extent::Whole };
         let [once, of_row] = [Level::Once, Level::Row].map(|level| body(level, 1, Extent::Before));
         let mut inside = vec![body(Level::Vector, order.copies, whole)];
-        if machine.has_buffers && (order.copies > 1 || is_along) {
+        // A masked store takes several times as long as a whole one where its line is not in cache.
+        let stores = row.accumulators().is_none();
+        if (machine.has_buffers || stores) && (order.copies > 1 || is_along) {
             inside.push(body(Level::Vector, 1, Extent::Whole));
         }
         inside.push(body(Level::Vector, 1, Extent::Part));

@@ -400,6 +400,35 @@ impl Writer<'_> {
         self.assembler.put(Encoding::Cmp_r64_rm64, &[register(INDEX), register(LIMIT)]);
         self.assembler.jump(Encoding::Jle_rel32_64, top);
         self.assembler.bind(done);
+        if body.copies == 1 {
+            self.last_vector(top);
+        }
+    }
+
+    /// The elements that are left become the last whole vector of the row, if it has one: the elements before
+    /// them are computed again. Not where an input is overwritten.
+    fn last_vector(&mut self, top: Label) {
+        let Row { reads, writes, .. } = self.row;
+        let is_read = |read: &Read| matches!(read, Read::Vector | Read::Splat | Read::Number);
+        if !reads.iter().all(is_read) || !writes.iter().all(|&write| write == Write::Cached) {
+            return;
+        }
+        let left = self.assembler.label();
+        self.assembler.put(Encoding::Test_rm64_r64, &[register(LIMIT), register(LIMIT)]);
+        self.assembler.jump(Encoding::Js_rel32_64, left);
+        self.assembler.put(Encoding::Cmp_r64_rm64, &[register(INDEX), register(COUNT)]);
+        self.assembler.jump(Encoding::Jae_rel32_64, left);
+        for result in reads.len()..self.operands() {
+            let result = self.pointer(result);
+            for input in (0..reads.len()).filter(|&input| reads[input] == Read::Vector) {
+                let input = self.own_pointer(input).map_or(self.argument(input), register);
+                self.assembler.put(Encoding::Cmp_r64_rm64, &[register(result), input]);
+                self.assembler.jump(Encoding::Je_rel32_64, left);
+            }
+        }
+        self.assembler.put(Encoding::Mov_r64_rm64, &[register(INDEX), register(LIMIT)]);
+        self.assembler.jump(Encoding::Jmp_rel32_64, top);
+        self.assembler.bind(left);
     }
 
     /// Loops over whole turns of all accumulators: each takes as many of them as vectors run side by side.
