@@ -2,10 +2,10 @@
 
 `cargo xtask bench arrange [OPTION]...` builds the engine and runs this; by hand, after `pip install ./crates/python`:
 
-    python bench/arrange.py [FILTER] [--seconds 0.05] [--sizes 64,1000] [--dtypes f32,i64]
+    python bench/arrange.py [FILTER] [--seconds 0.05] [--sizes 64x64,1000x1000,100000x3] [--dtypes f32,i64]
 
-Each is called with a square matrix of random numbers as a user calls it, results and all: a figure is the shortest
-time of a call, in microseconds. A ratio above 1 means that zerostride is faster than the faster of the two others.
+Each is called with a matrix of random numbers as a user calls it, results and all: a figure is the shortest time of a
+call, in microseconds. A ratio above 1 means that zerostride is faster than the faster of the two others.
 Close other programs.
 """
 
@@ -29,7 +29,9 @@ class Operands:
 
     def __init__(self, library, convert, matrix, picks, places):
         self.library, self.matrix, self.picks, self.places = library, convert(matrix), convert(picks), convert(places)
+        self.row, self.column = convert(matrix[0].copy()), convert(matrix[:, 0].copy())
         self.edges = convert(np.sort(matrix[0]))
+        self.square = convert(np.resize(matrix, (matrix.shape[1],) * 2))
 
 
 def along(name, dim, *arguments):
@@ -86,8 +88,15 @@ OWN = {
     "take": (lambda o: o.library.take(o.matrix, o.places), lambda o: np.take(o.matrix, o.places)),
     "scatter_add(1)": (lambda o: o.library.scatter_add(o.matrix, 1, o.places, o.matrix), None),
     "index_add(0)": (lambda o: o.library.index_add(o.matrix, 0, o.picks, o.matrix), None),
-    "x @ v": (lambda o: o.matrix @ o.matrix[0], lambda o: o.matrix @ o.matrix[0]),
-    "v @ x": (lambda o: o.matrix[0] @ o.matrix, lambda o: o.matrix[0] @ o.matrix),
+    "x @ v": (lambda o: o.matrix @ o.row, lambda o: o.matrix @ o.row),
+    "v @ x": (lambda o: o.column @ o.matrix, lambda o: o.column @ o.matrix),
+    "x.T @ v": (lambda o: o.matrix.T @ o.column, lambda o: o.matrix.T @ o.column),
+    "x @ y": (lambda o: o.matrix @ o.square, lambda o: o.matrix @ o.square),
+    "x.T @ x": (lambda o: o.matrix.T @ o.matrix, lambda o: o.matrix.T @ o.matrix),
+    "(x * x).sum(1)": (lambda o: (o.matrix * o.matrix).sum(1), lambda o: (o.matrix * o.matrix).sum(1)),
+    "x - mean(0)": (lambda o: o.matrix - o.matrix.mean(0), lambda o: o.matrix - o.matrix.mean(0)),
+    "x * column": (lambda o: o.matrix * o.column[:, None], lambda o: o.matrix * o.column[:, None]),
+    "x + x[:, 0]": (lambda o: o.matrix.T + o.matrix[:, 0], lambda o: o.matrix.T + o.matrix[:, 0]),
     "dot": (
         lambda o: o.matrix.reshape(-1) @ o.matrix.reshape(-1),
         lambda o: o.matrix.reshape(-1) @ o.matrix.reshape(-1),
@@ -123,7 +132,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("filter", nargs="?", default="", help="only functions whose name contains this")
     parser.add_argument("--seconds", type=float, default=0.05, help="how long each is called (default 0.05)")
-    parser.add_argument("--sizes", default="64,1000", help="rows and columns of the matrix (default 64,1000)")
+    sizes = "64x64,1000x1000,100000x3,100000x30"
+    parser.add_argument("--sizes", default=sizes, help="rows and columns of the matrix (default %(default)s)")
     parser.add_argument("--dtypes", default="f32,i64", help="some of " + ",".join(DTYPES) + " (default f32,i64)")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -131,9 +141,10 @@ def main():
     random, ratios = np.random.default_rng(0), []
     print(f"{'microseconds a call':36} {'zerostride':>10} {'torch':>10} {'numpy':>10}  ratio")
     for dtype in options.dtypes.split(","):
-        for size in map(int, options.sizes.split(",")):
-            matrix = (20 * random.standard_normal((size, size))).astype(DTYPES[dtype])
-            arrays = matrix, random.integers(0, size, size), random.integers(0, size, (size, size))
+        for size in options.sizes.split(","):
+            shape = tuple(map(int, size.split("x")))
+            matrix = (20 * random.standard_normal(shape)).astype(DTYPES[dtype])
+            arrays = matrix, random.integers(0, min(shape), min(shape)), random.integers(0, min(shape), shape)
             libraries = (zs, zs.asarray), (torch, torch.from_numpy), (np, np.asarray)
             own, others, plain = (Operands(*library, *arrays) for library in libraries)
             for name, (call, numpy_call) in OWN.items():
@@ -145,7 +156,7 @@ def main():
                 known = [time for time in theirs if time is not None]
                 ratios += [min(known) / ours] if known else []
                 ratio = f"{ratios[-1]:6.2f}" if known else ""
-                print(f"{name:18} {dtype:5} {size:6} squared", *words, ratio, flush=True)
+                print(f"{name:18} {dtype:5} {size:>11}", *words, ratio, flush=True)
     if ratios:
         slower = sum(ratio < 0.95 for ratio in ratios)
         print(f"\n{len(ratios)} rows: median {statistics.median(ratios):.2f}, {slower} below 0.95")

@@ -100,17 +100,19 @@ impl<'a> Rows<'a> {
         match (places.next(), places.count()) {
             (Some(place), 0) => Ok(place),
             (Some(_), others) => Err(say!("columns-of-one-name", count = others + 1, name = name)),
-            (None, _) => {
-                let known = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-                Err(say!("no-column", name = name, names = known))
-            }
+            (None, _) => Err(say!("no-column", name = name, names = listed(names))),
         }
     }
 
-    /// The names of the columns that are numbers in this record.
-    fn numbers(&self) -> Vec<&str> {
-        let named = self.names.iter().flatten().zip(&self.record);
-        named.filter(|(_, cell)| Cell::of(cell).is_some()).map(|(name, _)| &**name).collect()
+    /// The refusal of a table for such a cell, which tells the columns of numbers if all are wanted.
+    fn refused(&self, file: &str, place: usize, is_whole: bool) -> Report {
+        let report = in_file(file, self.no_number(place));
+        let named = self.names.iter().flatten().zip(&self.record).filter(|_| is_whole);
+        let numbers = named.filter(|(_, cell)| Cell::of(cell).is_some()).map(|(name, _)| name);
+        let numbers = numbers.collect::<Vec<_>>();
+        let Some(first) = numbers.first() else { return report };
+        let (argument, columns) = (format!("{file}:{first}"), listed(&numbers));
+        report.help(say!("take-a-column", argument = argument, columns = columns))
     }
 
     /// The refusal of a cell of the record.
@@ -123,6 +125,11 @@ impl<'a> Rows<'a> {
         };
         say!("no-number-in", line = line, column = column, cell = &self.record[place])
     }
+}
+
+/// Names as a list.
+fn listed(names: &[impl std::fmt::Display]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a name is nothing but numbers between spaces and brackets, as other programs print arrays.
@@ -183,19 +190,7 @@ pub(crate) fn read(text: &[u8], file: &str, column: Option<&str>, budget: &Budge
             if place.is_some_and(|place| place != at) {
                 continue;
             }
-            let Some(cell) = Cell::of(cell) else {
-                let report = in_file(file, rows.no_number(at));
-                let others = rows.numbers();
-                return Err(match others.first() {
-                    Some(first) if column.is_none() => {
-                        let columns = others.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
-                        let (argument, columns) = (format!("{file}:{first}"), columns.join(", "));
-                        report.help(say!("take-a-column", argument = argument, columns = columns))
-                    }
-                    _ => report,
-                }
-                .into());
-            };
+            let cell = Cell::of(cell).ok_or_else(|| rows.refused(file, at, column.is_none()))?;
             wide.push(cell.value);
             dtype = Some(joined(dtype, cell.dtype));
             whole = whole.zip(cell.whole).map(|(mut all, whole)| {

@@ -184,7 +184,7 @@ impl<S: Accumulator> Products<'_, S> {
             // The last registers overlap those before: they recompute some lines.
             let first = first.min(count - N * L::LEN);
             let out = &mut out[first..][..N * L::LEN];
-            for (register, out) in out.chunks_exact_mut(L::LEN).enumerate().filter(|_| whole > 0) {
+            for (register, out) in out.chunks_exact_mut(L::LEN).enumerate() {
                 let lines = ((first + register * L::LEN) * apart, apart, L::LEN);
                 let (left, right) =
                     (Strips::new(one, (0, 0, 1), block, ahead), Strips::new(others, lines, block, ahead));
