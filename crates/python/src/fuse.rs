@@ -25,7 +25,7 @@ use crate::once::Once;
 use crate::operand::Given;
 use crate::results::{Output, Returned};
 use crate::rules::Rules;
-use crate::signature::{self, Part, Signature};
+use crate::signature::{self, MOST_NESTED, Part, Signature};
 use crate::team;
 use crate::tensor::PyTensor;
 use crate::threads::compute;
@@ -212,7 +212,7 @@ impl<'py> Arguments<'py> {
             Some(Given::Number(_)) | None => {
                 self.is_known &= signature::add(object, &mut self.signature)?;
                 if !self.is_known {
-                    check_no_arrays(object)?;
+                    check_no_arrays(object, MOST_NESTED)?;
                 }
                 return Ok(Argument::Other(object.clone()));
             }
@@ -453,8 +453,9 @@ impl Place {
     }
 }
 
-/// Refuses arrays inside lists and other containers, and those inside of them.
-fn check_no_arrays(object: &Bound<'_, PyAny>) -> PyResult<()> {
+/// Refuses arrays inside lists and other containers, and in those inside of them, to a depth: a list may
+/// contain itself.
+fn check_no_arrays(object: &Bound<'_, PyAny>, nested: usize) -> PyResult<()> {
     let items = if let Ok(dict) = object.cast::<PyDict>() {
         dict.values().into_any()
     } else if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
@@ -462,9 +463,12 @@ fn check_no_arrays(object: &Bound<'_, PyAny>) -> PyResult<()> {
     } else {
         return Ok(());
     };
+    if nested == 0 {
+        return Ok(());
+    }
     for item in items.try_iter()? {
         let item = item?;
-        check_no_arrays(&item)?;
+        check_no_arrays(&item, nested - 1)?;
         if !matches!(Given::new(&item)?, None | Some(Given::Number(_))) {
             let name = type_name(object);
             let message = format!("a fused function takes arrays and numbers one by one, not in a {name}");

@@ -16,7 +16,7 @@ use crate::once::{Once, name};
 const MOST_PARTS: usize = 256;
 
 /// The deepest nesting of lists.
-const MOST_NESTED: usize = 16;
+pub(crate) const MOST_NESTED: usize = 16;
 
 pub(crate) type Signature = SmallVec<[Part; 6]>;
 

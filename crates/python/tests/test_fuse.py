@@ -265,6 +265,10 @@ def test_structures_are_told_in_errors_and_read_from_outside():
     # A tuple of sizes is none.
     assert zs.fuse(lambda x, shape: x.reshape(shape))(np.ones(2), (1, 2)).shape == (1, 2)
     many = zs.fuse(lambda p: sum(p))
+    endless = [np.ones(2)]
+    endless.append(endless)
+    with pytest.raises(TypeError, match="one by one"):
+        zs.fuse(lambda p: p[0])(endless)
     for count in range(1, 200):
         assert many([np.ones(1)] * count).tolist() == [count]
     assert len(many._of_leaves) <= 64

@@ -7,6 +7,8 @@ from ._outside import parameters
 
 # Forms of arguments for which a function has a fused function of their leaves.
 MOST_FORMS = 64
+# Structures inside each other: a list may contain itself.
+MOST_NESTED = 16
 
 
 def call(fused, positional, named):
@@ -27,15 +29,17 @@ def call(fused, positional, named):
     return made[key](*leaves)
 
 
-def _form(value):
+def _form(value, nested=MOST_NESTED):
     """What a structure is without its arrays, as a key; ``None`` for all else, a tuple of sizes as well."""
+    if nested == 0:
+        return None
     if isinstance(value, dict):
         keys, items = tuple(value), value.values()
     elif isinstance(value, (tuple, list)):
         keys, items = None, value
     else:
         return None
-    forms = tuple(map(_form, items))
+    forms = tuple(_form(item, nested - 1) for item in items)
     has_arrays = any(forms) or any(hasattr(item, "dtype") and hasattr(item, "shape") for item in items)
     return (type(value), keys, forms) if has_arrays else None
 
