@@ -4,7 +4,7 @@ use std::arch::aarch64::*;
 use std::mem::transmute;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Not, Sub};
 
-use super::{AnyMask, Arithmetic, AsBits, Bits, Pair, Register};
+use super::{AnyMask, Arithmetic, AsBits, Bits, Pair, Register, TRANSPOSED};
 
 /// 4 `f32`.
 #[derive(Clone, Copy)]
@@ -58,17 +58,21 @@ impl Register for F32x4 {
         fn load(from: &[f32]) -> Self {
             F32x4(transmute::<[f32; 4], float32x4_t>(*from.first_chunk().expect("4 elements to load")))
         }
-        fn transposed(row: impl Fn(usize) -> [f32; 4]) -> [Self; 4] {
-            let row = |i| transmute::<[f32; 4], float32x4_t>(row(i));
-            let (a, b, c, d) = (row(0), row(1), row(2), row(3));
-            let (ac, bd) = (vzip1q_f32(a, c), vzip1q_f32(b, d));
-            let (high_ac, high_bd) = (vzip2q_f32(a, c), vzip2q_f32(b, d));
-            [
-                F32x4(vzip1q_f32(ac, bd)),
-                F32x4(vzip2q_f32(ac, bd)),
-                F32x4(vzip1q_f32(high_ac, high_bd)),
-                F32x4(vzip2q_f32(high_ac, high_bd)),
-            ]
+        fn transposed(row: impl Fn(usize) -> [f32; TRANSPOSED]) -> [Self; TRANSPOSED] {
+            let row = |i| transmute::<[f32; TRANSPOSED], [float32x4_t; 2]>(row(i));
+            let mut columns = [Self(vdupq_n_f32(0.0)); TRANSPOSED];
+            for (half, columns) in columns.chunks_exact_mut(4).enumerate() {
+                let (a, b, c, d) = (row(0)[half], row(1)[half], row(2)[half], row(3)[half]);
+                let (ac, bd) = (vzip1q_f32(a, c), vzip1q_f32(b, d));
+                let (high_ac, high_bd) = (vzip2q_f32(a, c), vzip2q_f32(b, d));
+                columns.copy_from_slice(&[
+                    F32x4(vzip1q_f32(ac, bd)),
+                    F32x4(vzip2q_f32(ac, bd)),
+                    F32x4(vzip1q_f32(high_ac, high_bd)),
+                    F32x4(vzip2q_f32(high_ac, high_bd)),
+                ]);
+            }
+            columns
         }
         fn store(self, to: &mut [f32]) {
             *to.first_chunk_mut().expect("room for 4 elements") = transmute::<float32x4_t, [f32; 4]>(self.0);
@@ -173,15 +177,14 @@ impl Register for F64x2 {
         fn load(from: &[f64]) -> Self {
             F64x2(transmute::<[f64; 2], float64x2_t>(*from.first_chunk().expect("2 elements to load")))
         }
-        fn transposed(row: impl Fn(usize) -> [f64; 4]) -> [Self; 4] {
-            let row = |i| transmute::<[f64; 4], [float64x2_t; 2]>(row(i));
-            let ([low_a, high_a], [low_b, high_b]) = (row(0), row(1));
-            [
-                F64x2(vzip1q_f64(low_a, low_b)),
-                F64x2(vzip2q_f64(low_a, low_b)),
-                F64x2(vzip1q_f64(high_a, high_b)),
-                F64x2(vzip2q_f64(high_a, high_b)),
-            ]
+        fn transposed(row: impl Fn(usize) -> [f64; TRANSPOSED]) -> [Self; TRANSPOSED] {
+            let row = |i| transmute::<[f64; TRANSPOSED], [float64x2_t; 4]>(row(i));
+            let mut columns = [Self(vdupq_n_f64(0.0)); TRANSPOSED];
+            for (pair, columns) in columns.chunks_exact_mut(2).enumerate() {
+                let (a, b) = (row(0)[pair], row(1)[pair]);
+                columns.copy_from_slice(&[F64x2(vzip1q_f64(a, b)), F64x2(vzip2q_f64(a, b))]);
+            }
+            columns
         }
         fn store(self, to: &mut [f64]) {
             *to.first_chunk_mut().expect("room for 2 elements") = transmute::<float64x2_t, [f64; 2]>(self.0);
