@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Instant;
 
-use crate::{Outcome, docs, oldest, python, run as run_command, tidy, web};
+use crate::{Outcome, aarch64, docs, oldest, python, run as run_command, tidy, web};
 
 /// The tests that compute much, once more: few of them compute enough for a formula to be printed.
 const PRINTED: &str = "tests with formulas printed at their first use";
@@ -40,6 +40,7 @@ pub(crate) fn run() -> Outcome {
     };
     let mut outcomes = vec![timed("repository rules", &tidy::run)];
     outcomes.extend(CARGO.map(|(name, arguments)| timed(name, &|| cargo(name, arguments))));
+    outcomes.push(timed("code for NEON", &aarch64::check));
     outcomes.push(timed("the oldest Rust", &oldest::test));
     outcomes.push(timed("the Python package", &|| python::test(false)));
     outcomes.push(timed("the page", &web::test));
