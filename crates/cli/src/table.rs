@@ -1,5 +1,5 @@
-//! Owns tables of numbers as text: CSV, with or without a line of names. It does not know where the text
-//! comes from.
+//! Owns tables of numbers and truth values as text: CSV, or with spaces between numbers, with or without a
+//! line of names. It does not know where the text comes from.
 
 use std::borrow::Cow;
 use std::io::{BufWriter, Write};
@@ -41,7 +41,7 @@ fn with_separators(text: &[u8]) -> Cow<'_, [u8]> {
     let [first, second] = first_lines(text);
     let numbers = if second.is_empty() { first } else { second };
     let is_number = |cell: &[u8]| str::from_utf8(cell).is_ok_and(|cell| Cell::of(cell).is_some());
-    let has_separators = [first, second].concat().iter().any(|byte| SEPARATORS.contains(byte));
+    let has_separators = first.iter().chain(second).any(|byte| SEPARATORS.contains(byte));
     if has_separators || cells(numbers).count() < 2 || !cells(numbers).all(is_number) {
         return text.into();
     }

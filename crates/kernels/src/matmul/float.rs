@@ -163,8 +163,8 @@ impl<F: FactorElement> RegisterTask<SumFloat<F>> for RowProduct<'_, F> {
         let RowProduct { a, b, depth: all, out, scratch } = self;
         if F::Sum::PARTS == 1 && b.count <= NARROW_COLUMNS && all >= 2 * BLOCK_DEPTH {
             let done = match b.count <= L::LEN {
-                true => narrow::<L, F, CHAINS, 1>(a, b, all, out),
-                false => narrow::<L, F, { CHAINS / 2 }, 2>(a, b, all, out),
+                true => narrow::<L, F, CHAINS, 1>(a, b, all, out, scratch.between),
+                false => narrow::<L, F, { CHAINS / 2 }, 2>(a, b, all, out, scratch.between),
             };
             if done < all {
                 SumFloat::<F>::run_widest(BlockedProduct::<F> { a, b, depth: done..all, out, scratch });
@@ -217,6 +217,7 @@ fn narrow<L: Register<Elem = SumFloat<F>>, F: FactorElement, const N: usize, con
     b: FactorLines<'_>,
     depth: usize,
     out: &mut [F::Sum],
+    between: fn(),
 ) -> usize {
     let (Some((line, _, line_step)), Some((columns, _, column_step))) =
         (a.lying::<F>(0, 0), b.lying::<F>(0, 0))
@@ -231,6 +232,7 @@ fn narrow<L: Register<Elem = SumFloat<F>>, F: FactorElement, const N: usize, con
     };
     let blocks = rows / BLOCK_DEPTH;
     for first in (0..blocks).step_by(N) {
+        between();
         // Where there are fewer blocks, the last one is computed again.
         let starts = std::array::from_fn(|block| (first + block).min(blocks - 1) * BLOCK_DEPTH);
         for right in parts(b.count, width) {

@@ -73,6 +73,14 @@ pub(super) fn multiply<L: Register>(
     registers * L::LEN
 }
 
+/// Whether `width` elements lie in a slice of `len` from each of some steps on, of which there is one; the
+/// first is at `start`.
+#[inline(always)]
+fn is_inside(steps: usize, start: usize, step: usize, width: usize, len: usize) -> bool {
+    let last = steps.checked_sub(1).and_then(|last| last.checked_mul(step)?.checked_add(start));
+    last.is_some_and(|last| last < len && width <= len - last)
+}
+
 /// Rows beyond the last repeat it.
 #[inline(always)]
 fn tile<L: Register, const TALL: usize, const WIDE: usize>(
@@ -86,16 +94,9 @@ fn tile<L: Register, const TALL: usize, const WIDE: usize>(
     for (start, &own) in starts.iter_mut().zip(&a.starts[..a.count]) {
         *start = own;
     }
-    let is_inside = |start: usize, step: usize, width: usize, len: usize| {
-        let last = (depth - 1).checked_mul(step).and_then(|last| last.checked_add(start));
-        last.is_some_and(|last| last < len && width <= len - last)
-    };
-    assert!(
-        depth > 0 && is_inside(0, b.step, WIDE * L::LEN, b.elements.len()),
-        "the columns are in the slice"
-    );
+    assert!(is_inside(depth, 0, b.step, WIDE * L::LEN, b.elements.len()), "the columns are in the slice");
     for &start in &starts {
-        assert!(is_inside(start, a.step, 1, a.elements.len()), "the rows are in the slice");
+        assert!(is_inside(depth, start, a.step, 1, a.elements.len()), "the rows are in the slice");
     }
     for at in 0..depth {
         // SAFETY: as asserted, the slice has as many elements from the last step on, and no step comes after
@@ -140,14 +141,10 @@ pub(super) fn multiply_blocks<L: Register, const N: usize, const R: usize>(
     (columns, column_step): (&[L::Elem], usize),
     sums: &mut [L::Elem],
 ) {
-    let is_inside = |start: usize, step: usize, width: usize, len: usize| {
-        let last = start.checked_add(depth - 1).and_then(|last| last.checked_mul(step));
-        last.is_some_and(|last| last < len && width <= len - last)
-    };
-    assert!(depth > 0);
     for start in starts {
-        assert!(is_inside(start, line_step, 1, line.len()), "the line is in its slice");
-        assert!(is_inside(start, column_step, R * L::LEN, columns.len()), "the columns are in the slice");
+        let steps = start.checked_add(depth).expect("steps are counted by a usize");
+        assert!(is_inside(steps, 0, line_step, 1, line.len()), "the line is in its slice");
+        assert!(is_inside(steps, 0, column_step, R * L::LEN, columns.len()), "the columns are in the slice");
     }
     let mut acc = [[L::num(0.0); R]; N];
     for at in 0..depth {

@@ -83,10 +83,10 @@ impl Leaf {
 /// A result that is repeated this often is computed once and held, however large it is.
 const MOST_COPIES: usize = 8;
 
-/// How often a loop reads each element of an operand from which on the operand is worth a copy, and the most
-/// bytes of that.
-const FEWEST_READS: usize = 8;
-const MOST_COPIED_BYTES: usize = 1 << 20;
+/// How often a loop reads each element of an operand from which on these are worth gathering once, and the
+/// most bytes of them.
+const LEAST_READS: usize = 8;
+const MOST_GATHERED_BYTES: usize = 1 << 20;
 
 /// What lowering yields.
 #[derive(Default)]
@@ -567,17 +567,19 @@ fn copying(expr: &Expr, (source, from): (ElementSource, Layout), to: &Layout) ->
 /// along the dimensions in which it is stretched. Operands in whose order some elements are contiguous lie as
 /// other operands may, too.
 fn is_gathered_again(own: &Layout, seen: &Layout, item: usize) -> bool {
+    if seen.numel() < GRAIN_ELEMENTS {
+        return false;
+    }
     let dims = |layout: &Layout| {
         let dims = layout.shape().iter().copied().zip(layout.strides().iter().copied());
         dims.filter(|&(size, _)| size > 1).collect::<SmallVec<[(usize, isize); 8]>>()
     };
     let elements: usize = dims(own).iter().filter(|dim| dim.1 != 0).map(|dim| dim.0).product();
     elements > 1
-        && elements.saturating_mul(FEWEST_READS) <= seen.numel()
-        && elements.saturating_mul(item) <= MOST_COPIED_BYTES
+        && elements.saturating_mul(LEAST_READS) <= seen.numel()
+        && elements.saturating_mul(item) <= MOST_GATHERED_BYTES
         && dims(own).iter().all(|dim| dim.1 != 1)
         && dims(seen).iter().any(|dim| dim.1 == 0)
-        && seen.numel() >= GRAIN_ELEMENTS
 }
 
 /// The shape at which a program computes each distinct element once, to be copied afterwards: size 1 where
