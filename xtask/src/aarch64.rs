@@ -57,15 +57,10 @@ pub(crate) fn run() -> Outcome {
 
 /// Checks that the kernels compile for NEON, where the target's library is there or rustup adds it.
 pub(crate) fn check() -> Outcome {
-    let has_library = || {
-        let mut rustc = Command::new("rustc");
-        let found = rustc.args(["--print", "target-libdir", "--target", TARGET]).output();
-        found.is_ok_and(|found| Path::new(String::from_utf8_lossy(&found.stdout).trim()).is_dir())
-    };
-    if !has_library() {
+    if !has_standard_library() {
         let _ = Command::new("rustup").args(["target", "add", TARGET]).status();
     }
-    if !has_library() {
+    if !has_standard_library() {
         println!("left out: the compiler has no library for {TARGET}, and `rustup target add` cannot get it");
         return Ok(());
     }

@@ -655,47 +655,35 @@ impl Fused {
     }
 }
 
-/// What a call with arrays of `dask.array` among its arguments returns; `None` if there are none.
-fn in_chunks<'py>(
+/// What becomes of a call whose arguments are not read as arrays: arrays in tuples, lists and dicts
+/// (`_structures.py`), torch tensors that are more than their elements (`_autograd.py`), or arrays of
+/// `dask.array` (`_lazy.py`); `None` if there are none.
+fn elsewhere<'py>(
     fused: &Bound<'py, Fused>,
     positional: &Bound<'py, PyTuple>,
     named: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    static CALLED: Once<Py<PyAny>> = Once::new();
-    let named = named.cloned().unwrap_or_else(|| PyDict::new(fused.py()));
-    let called = CALLED.import(fused.py(), "zerostride._lazy", "in_chunks")?;
-    let found = called.call1((fused, positional, named))?;
-    Ok((!found.is_none()).then_some(found))
-}
-
-/// A call with arrays in tuples, lists and dicts (`_structures.py`); `None` if there are none.
-fn in_structures<'py>(
-    fused: &Bound<'py, Fused>,
-    positional: &Bound<'py, PyTuple>,
-    named: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Option<Bound<'py, PyAny>>> {
-    static CALL: Once<Py<PyAny>> = Once::new();
+    static STRUCTURES: Once<Py<PyAny>> = Once::new();
+    static TORCH: Once<Py<PyAny>> = Once::new();
+    static CHUNKS: Once<Py<PyAny>> = Once::new();
     let py = fused.py();
     let named = named.cloned().unwrap_or_else(|| PyDict::new(py));
-    let result = CALL.import(py, "zerostride._structures", "call")?.call1((fused, positional, named))?;
-    Ok((!result.is(py.NotImplemented())).then_some(result))
-}
-
-/// A call with torch tensors that are more than their elements (`_autograd.py`); `None` if there are none.
-/// Such a call fails at first, since they are not read as arrays.
-fn in_torch<'py>(
-    fused: &Bound<'py, Fused>,
-    positional: &Bound<'py, PyTuple>,
-    named: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Option<Bound<'py, PyAny>>> {
-    static CALL: Once<Py<PyAny>> = Once::new();
-    let py = fused.py();
-    let of_named = named.into_iter().flatten().map(|(_, object)| object);
-    if !positional.iter().chain(of_named).any(|object| memory::is_torch_tensor(&object).unwrap_or(false)) {
-        return Ok(None);
+    let of_named = named.iter().map(|(_, object)| object);
+    // The module of what torch's tensors need imports torch.
+    let of_torch =
+        positional.iter().chain(of_named).any(|object| memory::is_torch_tensor(&object).unwrap_or(false));
+    let calls = [
+        (true, &STRUCTURES, "zerostride._structures", "call"),
+        (of_torch, &TORCH, "zerostride._autograd", "call"),
+        (true, &CHUNKS, "zerostride._lazy", "in_chunks"),
+    ];
+    for (_, call, module, name) in calls.into_iter().filter(|call| call.0) {
+        let result = call.import(py, module, name)?.call1((fused, positional, &named))?;
+        if !result.is(py.NotImplemented()) {
+            return Ok(Some(result));
+        }
     }
-    let result = CALL.import(py, "zerostride._autograd", "call")?.call1((fused, positional, named))?;
-    Ok((!result.is(py.NotImplemented())).then_some(result))
+    Ok(None)
 }
 
 #[pymethods]
@@ -728,9 +716,7 @@ impl Fused {
         let (fused, py) = (slf.get(), slf.py());
         let mut arguments = Arguments::default();
         if let Err(error) = arguments.read(fused, positional, named) {
-            let others = [in_structures, in_torch, in_chunks];
-            let found = others.iter().find_map(|call| call(slf, positional, named).transpose());
-            return found.unwrap_or(Err(error));
+            return elsewhere(slf, positional, named)?.ok_or(error);
         }
         if arguments.has_exprs && TRACING.get() > 0 {
             // Inside another function that is being traced, it becomes part of that, and has its rules.

@@ -365,6 +365,8 @@ def test_the_gradient_of_a_structure_has_its_form():
     # Beside other arguments, of which some are numbers; and of a gradient.
     both = zs.grad(lambda p, k: (p[0] * k).sum(), argnums=(0, -1))((w,), 2.0)
     assert both[0][0].tolist() == [2, 2] and both[1] == w.sum()
+    last = zs.grad(lambda p, x, k: (p[0] * x * k["k"]).sum(), argnums=-1)([w], w, k={"k": b})
+    assert last.tolist() == (w * b).tolist()
     again = zs.grad(lambda p: zs.grad(lambda q: (q["a"] ** 3).sum())(p)["a"].sum())({"a": w})
     assert again["a"].tolist() == (6 * w).tolist()
     with pytest.raises(TypeError, match="argnums is 2, and 1 positional arguments are given"):

@@ -18,28 +18,28 @@ _is_mapped = torch._C._functorch.is_legacy_batchedtensor
 
 def call(fused, positional, named):
     """The call of a fused function with such tensors; ``NotImplemented`` if there are none."""
-    arguments = [*positional, *(named or {}).values()]
+    arguments = [*positional, *named.values()]
     tensors = [place for place, argument in enumerate(arguments) if isinstance(argument, torch.Tensor)]
     given = [arguments[place] for place in tensors]
     if has_torch_function(given):
         # As each of torch's own functions does: the class decides what its tensors become.
-        value = handle_torch_function(fused, given, *positional, **(named or {}))
+        value = handle_torch_function(fused, given, *positional, **named)
         kind = type(_get_overloaded_args(given)[0])
         # Torch's own way looks into tuples and lists only.
         is_torchs = getattr(kind.__torch_function__, "__func__", None) is torch.Tensor.__torch_function__.__func__
         return rebuilt(value, (_convert(leaf, kind) for leaf in leaves(value))) if is_torchs else value
     if any(map(_is_mapped, given)):
-        return _mapped(fused, arguments, tensors, tuple(named or ()))
+        return _mapped(fused, arguments, tensors, tuple(named))
     if any(map(_is_followed, given)):
         if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.PROXY) is not None:
             raise NotImplementedError("torch records its own operations here, as make_fx does, and a fused function is none of them")
         for place, tensor in zip(tensors, given, strict=True):
             arguments[place] = _plain(tensor)
-        call = _Call(fused, tuple(named or ()), arguments, tensors)
+        call = _Call(fused, tuple(named), arguments, tensors)
         flat = _Function.apply(call, *(arguments[place] for place in tensors))
         return call.put_together(flat)
     if any(tensor.requires_grad or _plain(tensor) is not tensor for tensor in given):
-        positional, named = _Call(fused, tuple(named or ()), arguments, tensors).split([_plain(tensor.detach()) for tensor in given])
+        positional, named = _Call(fused, tuple(named), arguments, tensors).split([_plain(tensor.detach()) for tensor in given])
         return fused(*positional, **named)
     return NotImplemented
 

@@ -43,10 +43,11 @@ def loaded(array):
 
 
 def in_chunks(function, positional, named):
-    """What a fused function returns where arrays of dask's are among its arguments; ``None`` if there are none."""
+    """What a fused function returns where arrays of dask's are among its arguments; ``NotImplemented`` if there are
+    none."""
     dask = sys.modules.get("dask.array")
     if dask is None or not any(isinstance(argument, dask.Array) for argument in (*positional, *named.values())):
-        return None
+        return NotImplemented
     from . import _chunked
 
     return _chunked.call(function, positional, named)

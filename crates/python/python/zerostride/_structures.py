@@ -89,19 +89,17 @@ def _of_leaves(fused, forms, words, flags):
     places = [argnums] if isinstance(argnums, int) else list(argnums)
     if not all(-count <= place < count for place in places):
         raise TypeError(f"argnums is {argnums}, and {count} positional arguments are given")
+    places = [place % count for place in places]
     sizes = [len(_names(form, "")) for form in forms]
-    firsts = [sum(sizes[:place]) for place in range(count)]
-    wanted = [range(firsts[place], firsts[place] + sizes[place]) for place in places]
+    spans = [range(sum(sizes[:place]), sum(sizes[: place + 1])) for place in range(count)]
     # A bare number has a gradient, but beside arrays only arrays of real and complex numbers have.
-    is_wanted = [[flags[leaf] or forms[place] is None for leaf in leaves] for place, leaves in zip(places, wanted, strict=True)]
-    flat = tuple(leaf for leaves, own in zip(wanted, is_wanted, strict=True) for leaf, is_own in zip(leaves, own, strict=True) if is_own)
-    made = value_and_grad(of_leaves, flat)
+    wanted = tuple(leaf for place in places for leaf in spans[place] if forms[place] is None or flags[leaf])
+    made = value_and_grad(of_leaves, wanted)
 
     def in_form(*leaves):
         value, found = made(*leaves)
-        found = iter(found)
-        of_places = [iter([next(found) if is_own else None for is_own in own]) for own in is_wanted]
-        gradients = tuple(_built(forms[place], leaves) for place, leaves in zip(places, of_places, strict=True))
+        of_leaf = dict(zip(wanted, found, strict=True))
+        gradients = tuple(_built(forms[place], map(of_leaf.get, spans[place])) for place in places)
         gradient = gradients[0] if isinstance(argnums, int) else gradients
         return (value, gradient) if maker is value_and_grad else gradient
 

@@ -77,7 +77,7 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
         return if object.hasattr("dtype")? { Err(unknown(object)) } else { Ok(None) };
     }
     if object.hasattr("__dlpack__")? {
-        return from_dlpack(object).map(Some);
+        return by_protocol(object).map(Some);
     }
     if let Some(tensor) = cuda::import(object)? {
         return Ok(Some(Import::Shared(tensor)));
@@ -121,9 +121,14 @@ const UNRESOLVED: &str = "is a view that negates or conjugates its elements when
 /// The tensor on the memory of an array with `__dlpack__`.
 pub(crate) fn from_dlpack(object: &Bound<'_, PyAny>) -> PyResult<Import> {
     // What torch gives by the protocol loses its elements if the tensor gets other memory.
-    if let Some(tensor) = exchange::import(object)? {
-        return Ok(Import::Shared(tensor));
+    match exchange::import(object)? {
+        Some(tensor) => Ok(Import::Shared(tensor)),
+        None => by_protocol(object),
     }
+}
+
+/// The same of an array that is none of torch's, or no plain one.
+fn by_protocol(object: &Bound<'_, PyAny>) -> PyResult<Import> {
     let found = match resolved(object)? {
         Some(resolved) => dlpack::import(&resolved).map(|copy| Import::Copied(copy, UNRESOLVED)),
         None => dlpack::import(object).map(Import::Shared),
