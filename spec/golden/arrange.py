@@ -167,6 +167,13 @@ CALLS = {
     "vstack": [([tensor(1), tensor(2)], [()]), ([tensor([1, 2]), tensor([3, 4])], [()]), ([X, VALUE], [()]), ([], [()]), ([X, X[:, :3]], [()])],
     "dstack": [([tensor(1), tensor(2)], [()]), ([tensor([1, 2]), tensor([3, 4])], [()]), ([X, VALUE], [()]), ([], [()]), ([CUBE, CUBE[:, :, :1]], [()])],
     "outer": [(tensor([1, 2]), [(tensor([3.0, 4.0], "float32"),), (tensor([[3]]),), (tensor([], "int64"),)]), (tensor(1), [(tensor([3]),)])],
+    "inner": [
+        (X, [(VALUE,), (X[0],), (X[:2],), (tensor(2.0, "float32"),), (X[:, :2],), (X.double(),), (CUBE[..., :4],)]), (tensor(3.0, "float32"), [(X,)]),
+        (torch.zeros(2, 0), [(torch.zeros(3, 0),)]), (X.long(), [(X.long(),)]), (MASK, [(MASK,)]),
+    ],
+    "trace": [(X, [()]), (X.long(), [()]), (X.to(torch.int8), [()]), (X[0], [()]), (CUBE, [()]), (MASK, [()]), (torch.zeros(0, 3), [()]), (tensor(3.0, "float32"), [()])],
+    "fliplr": [(X, [()]), (CUBE, [()]), (X[0], [()]), (torch.zeros(2, 0), [()])],
+    "flipud": [(X, [()]), (CUBE, [()]), (X[0], [()]), (tensor(3.0, "float32"), [()])],
     "vecdot": [
         (VALUE, [(X, -1), (X, 0), (X[0], -1), (X[:, :1], 0), (X[:, :2], -1), (X.double(), -1), (X, 5)]), (tensor(3.0, "float32"), [(tensor(2.0, "float32"), -1)]),
         (numbers("complex64"), [(numbers("complex64").flip(0), 1)]), (MASK, [(MASK, -1)]),

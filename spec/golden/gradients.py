@@ -39,7 +39,17 @@ COMPLEX_BINARY = "add sub mul div pow logaddexp rsub".split()
 
 # Where the gradient jumps or is not of PyTorch's table, there is no second one.
 ROUGH = set("""abs ceil floor frac relu round sgn sign trunc copysign fmax fmin fmod maximum minimum nextafter remainder
-clamp_min clamp_max frexp_mantissa digamma nan_to_num angle""".split())
+clamp_min clamp_max frexp_mantissa digamma nan_to_num angle hardshrink hardsigmoid hardtanh leaky_relu relu6 softshrink
+threshold""".split())
+
+
+# Formulas of one operand, and where their pieces meet.
+ACTIVATIONS = {
+    "celu": {"alpha": 2.0}, "elu": {"alpha": 2.5}, "hardshrink": {}, "hardsigmoid": {}, "hardswish": {}, "hardtanh": {},
+    "leaky_relu": {}, "logsigmoid": {}, "mish": {}, "relu6": {}, "selu": {}, "softshrink": {}, "softsign": {}, "tanhshrink": {},
+    "threshold": {"threshold": 0.5, "value": 2.0},
+}  # fmt: skip
+ENDS = [-3.0, -1.0, -0.5, 0.5, 1.0, 3.0, 6.0, 1000.0, -1000.0]
 
 
 def cotangent(index):
@@ -98,6 +108,10 @@ def cases():
         yield case(name, function, [doubles(*TRAPS)])
     for name in OF_COMPLEX:
         yield case(name, getattr(torch, name), [torch.tensor([*COMPLEX, 0j], dtype=torch.complex128)])
+    for name, arguments in ACTIVATIONS.items():
+        function = getattr(functional, name)
+        yield case(name, function, [doubles(*ORDINARY)], second=name not in ROUGH, **arguments)
+        yield case(name, function, [doubles(*TRAPS, *ENDS)], **arguments)
     yield case("logit", torch.logit, [doubles(0.1, 0.25, 0.5, 0.75, 0.9)], eps=0.25)
     yield case("round", torch.round, [doubles(0.123, 2.5)], decimals=1)
     yield case("softplus", functional.softplus, [doubles(*ORDINARY, 0.45)], second=True, beta=2, threshold=1)
@@ -169,6 +183,22 @@ def cases():
             yield case(name, getattr(torch, name), [cube], second=True, dim=dim)
         yield case(name, getattr(torch, name), [tied], dim=1)
         yield case(name, getattr(torch, name), [broken], dim=1)
+    row, column, other = cube[0, 0], cube[:, :, :1] + 1, cube.flip(0, 1, 2) + 0.25
+    zero = doubles(0.0, 0.0, 0.0, 1.0, 2.0, -1.0, shape=(2, 3))
+    for arguments in ({}, {"p": 1.0, "dim": -1}, {"p": 3.0, "dim": 0}):
+        yield case("normalize", functional.normalize, [cube], second=True, **arguments)
+        yield case("normalize", functional.normalize, [zero], **arguments)
+    for name in ("layer_norm", "rms_norm"):
+        yield case(name, getattr(torch, name), [cube], second=True, normalized_shape=[4])
+        yield case(name, getattr(torch, name), [cube], second=True, normalized_shape=[3, 4], eps=0.5)
+    for b in (other, row, column):
+        yield case("cosine_similarity", torch.cosine_similarity, [cube, b], second=True, dim=-1)
+        yield case("pairwise_distance", torch.pairwise_distance, [cube, b], second=True)
+    yield case("cosine_similarity", torch.cosine_similarity, [zero, zero + 1], dim=1)
+    yield case("pairwise_distance", torch.pairwise_distance, [cube, other], p=3.0, keepdim=True)
+    for p in (1.0, 2.0, 3.0):
+        yield case("cdist", torch.cdist, [cube, other[0, :2]], p=p)
+    yield case("cdist", torch.cdist, [zero, zero])
     for name in "sum prod mean var std logsumexp norm".split():
         arguments = {} if name in ("norm", "prod", "mean", "sum", "var", "std") else {"dim": 0}
         yield case(name, getattr(torch, name), [torch.tensor(COMPLEX)], **arguments)

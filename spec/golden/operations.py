@@ -40,7 +40,10 @@ def rows(title):
 
 # Without rows that PyTorch has as keywords or elsewhere, with those of other sections of as many tensors.
 SPECIAL = {"i1": torch.special.i1, "trigamma": functools.partial(torch.polygamma, 1)}
-UNARY = sorted(rows("One operand") - {"frexp_exponent", "frexp_mantissa", "gelu_tanh", *SPECIAL} | {"frexp", "nan_to_num", "softplus"})
+# Formulas of one operand that are computed element by element.
+ACTIVATIONS = """celu elu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish relu6 selu softshrink softsign
+tanhshrink threshold""".split()
+UNARY = sorted(rows("One operand") - {"frexp_exponent", "frexp_mantissa", "gelu_tanh", *SPECIAL} | {"frexp", "nan_to_num", "softplus", *ACTIVATIONS})
 BINARY = sorted(rows("Two operands") - {"div_trunc"} | {"clamp_max", "clamp_min", "float_power", "isclose", "rsub"})
 
 TERNARY = ["addcdiv", "addcmul", "clamp", "lerp", "where", "masked_fill"]
@@ -52,6 +55,13 @@ norm""".split()
 VARIANTS = {
     "div": [{}, {"rounding_mode": "floor"}, {"rounding_mode": "trunc"}],
     "gelu": [{}, {"approximate": "tanh"}],
+    "celu": [{}, {"alpha": 2.0}, {"alpha": -0.5}, {"alpha": 0.0}],
+    "elu": [{}, {"alpha": 2.5}, {"alpha": -0.5}],
+    "hardshrink": [{}, {"lambd": 2.0}, {"lambd": -1.0}],
+    "hardtanh": [{}, {"min_val": -2.5, "max_val": 1.5}, {"min_val": 1.0, "max_val": -1.0}, {"max_val": float("inf")}],
+    "leaky_relu": [{}, {"negative_slope": -2.0}, {"negative_slope": 0.3}],
+    "softshrink": [{}, {"lambd": 0.0}, {"lambd": 1.5}, {"lambd": -1.0}],
+    "threshold": [{"threshold": 0.5, "value": 2.0}, {"threshold": -1.0, "value": 7.5}, {"threshold": 0.0, "value": 300.0}],
 }
 
 HOMES = (torch, torch.nn.functional, torch.special)

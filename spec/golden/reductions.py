@@ -12,7 +12,7 @@ import torch
 from gmpy2 import mpfr
 
 from bits import FORMATS, UNSIGNED, WIDTHS, from_bits, to_bits, ulps
-from operations import DTYPES, NAMES
+from operations import DTYPES, NAMES, function
 from recorder import Recorder, keywords
 from reference import WORK, decode, encode
 from values import sets
@@ -147,19 +147,21 @@ def refer(out, op, x, kwargs, result):
     out.cases[-1]["ulp"] = -1 if min(distances) < 0 else max(distances)
 
 
-def along(op, x, kwargs):
-    """The reduction's call; `softmax` and its kind keep the shape."""
-    return getattr(torch, op)(x, **kwargs)
-
-
-def one(out, op, key, x, kwargs):
-    """Record one reduction of the stored input `key` viewed as `x`."""
+def one(out, op, key, x, kwargs, **operands):
+    """Record one reduction of the stored input `key` viewed as `x`, with further operands: `b`, or by their names."""
+    if x.numel() != out.index[key]["n"]:
+        key = out.input(f"{key} as {list(x.shape)}", x.reshape(-1))
     case = {"op": op, "kwargs": keywords(kwargs), "a": key, "in_shape": list(x.shape)}
-    error = out.record(case, lambda: along(op, x, kwargs))
+    for name, operand in operands.items():
+        case[name] = out.input(f"operand {len(out.index)}", operand.reshape(-1))
+        case[f"{name}_shape"] = list(operand.shape)
+    second = [operands.pop("b")] if "b" in operands else []
+    call = lambda: function(op)(x, *second, **kwargs, **operands)  # noqa: E731
+    error = out.record(case, call)
     if error is None and "outputs" not in case:
         if "shape" not in case:
             case["shape"] = [case["n"]]
-        refer(out, op, x, kwargs, along(op, x, kwargs))
+        refer(out, op, x, kwargs, call())
 
 
 def main():
@@ -170,6 +172,8 @@ def main():
         ordinary(out, name, key, x)
         empties(out, name)
         sums_to_size(out, key, x)
+        normalised(out, key, x)
+        distances(out, key, x)
     peculiar(out)
     long(out)
     out.write()
@@ -203,6 +207,44 @@ def ordinary(out, name, key, x):
         one(out, op, out.input(f"first/{name}", scalar.reshape(1)), scalar, {})
         one(out, op, f"first/{name}", scalar, {"dim": 0})
         one(out, op, f"first/{name}", scalar, {"dim": -1})
+
+
+def normalised(out, key, x):
+    """Norms divided by, and deviations from means."""
+    for kwargs in ({}, {"p": 1.0, "dim": -1}, {"p": 3.0, "dim": 0}, {"p": INF}, {"eps": 10.0}, {"dim": 3}):
+        one(out, "normalize", key, x, kwargs)
+    one(out, "normalize", key, x.reshape(-1), {})
+    weight, bias = x[1, 2] * 2, x[2, 0]
+    for op, more in (("layer_norm", {"bias": bias}), ("rms_norm", {})):
+        for sizes in ([5], [4, 5], [3, 4, 5], [3], [2, 3, 4, 5], []):
+            one(out, op, key, x, {"normalized_shape": sizes})
+        one(out, op, key, x, {"normalized_shape": [5], "eps": 0.25}, weight=weight, **more)
+        one(out, op, key, x, {"normalized_shape": [4, 5]}, weight=x[1])
+        one(out, op, key, x, {"normalized_shape": [5]}, weight=x[1])
+        one(out, op, key, x[:0], {"normalized_shape": [5]})
+    one(out, "layer_norm", key, x, {"normalized_shape": [5]}, bias=bias)
+    one(out, "layer_norm", key, x, {"normalized_shape": [5]}, bias=x[1])
+    one(out, "layer_norm", key, x, {"normalized_shape": [5]}, weight=weight.double())
+
+
+def distances(out, key, x):
+    """Distances and angles between vectors, which broadcast."""
+    other = x.flip(0, 1, 2)
+    for y in (other, other[0], other[0, 0], other[:, :1], other[:, :2], other[..., :3]):
+        for kwargs in ({}, {"dim": -1}, {"dim": 0}):
+            one(out, "cosine_similarity", key, x, kwargs, b=y)
+        one(out, "pairwise_distance", key, x, {}, b=y)
+        one(out, "cdist", key, x, {}, b=y)
+    one(out, "cosine_similarity", key, x, {"dim": 3}, b=other)
+    one(out, "cosine_similarity", key, x, {"eps": 100.0}, b=other)
+    one(out, "cosine_similarity", key, x[0, 0], {"dim": 0}, b=other[0, 0])
+    for kwargs in ({"p": 1.0}, {"p": 3.0, "keepdim": True}, {"p": INF}, {"p": 0.0}, {"eps": 0.5}):
+        one(out, "pairwise_distance", key, x, kwargs, b=other)
+    for p in (0.0, 1.0, 1.5, 3.0, INF, -1.0):
+        one(out, "cdist", key, x, {"p": p}, b=other[:, :2])
+    one(out, "cdist", key, x, {}, b=x)
+    one(out, "cdist", key, x[..., :0], {"p": INF}, b=other[..., :0])
+    one(out, "cdist", key, x[:, :0], {}, b=other)
 
 
 def empties(out, name):

@@ -93,6 +93,7 @@ impl OpError {
                     | Op::ClampMin
                     | Op::ClampMax
                     | Op::Addcdiv
+                    | Op::CosineSimilarity
             ),
             _ => false,
         }
@@ -102,7 +103,9 @@ impl OpError {
     pub fn class(&self) -> ErrorClass {
         match self {
             OpError::Unsupported { op, dtype } => match (op, dtype.category()) {
-                (Op::FrexpMantissa | Op::FrexpExponent | Op::Addcdiv, _) => ErrorClass::Runtime,
+                (Op::FrexpMantissa | Op::FrexpExponent | Op::Addcdiv | Op::CosineSimilarity, _) => {
+                    ErrorClass::Runtime
+                }
                 (Op::Imag, _) => ErrorClass::Type,
                 (
                     Op::Isneginf
@@ -217,7 +220,8 @@ fn refusal(f: &mut fmt::Formatter<'_>, op: Op, dtype: DType) -> fmt::Result {
         ),
         (Op::Positive, Category::Bool) => f.write_str("The `+` operator, on a bool tensor is not supported."),
         (Op::Relu, Category::Bool) => f.write_str("Boolean inputs not supported for relu"),
-        (Op::Relu | Op::Clamp | Op::ClampMin | Op::ClampMax, Category::Complex) => f.write_str("clamp is not supported for complex types"),
+        (Op::Hardtanh | Op::Relu6, Category::Bool) => f.write_str("Bool inputs not supported for hardtanh"),
+        (Op::Relu | Op::Hardtanh | Op::Relu6 | Op::Clamp | Op::ClampMin | Op::ClampMax, Category::Complex) => f.write_str("clamp is not supported for complex types"),
         (Op::Sign, Category::Complex) => f.write_str(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
         ),
@@ -236,6 +240,9 @@ fn refusal(f: &mut fmt::Formatter<'_>, op: Op, dtype: DType) -> fmt::Result {
         (Op::Var | Op::Std, _) => f.write_str("std and var only support floating point and complex dtypes"),
         (Op::Norm, _) => {
             write!(f, "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {scalar}")
+        }
+        (Op::CosineSimilarity, _) => {
+            write!(f, "expected common dtype to be floating point, yet common dtype is {scalar}")
         }
         (Op::Addcdiv, _) => f.write_str(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.",

@@ -51,7 +51,7 @@ macro_rules! for_each_function {
                 /// Reorders the dimensions: the array API's name of `permute`.
                 PermuteDims permute [permute_dims] function (input: value, axes: integers);
                 /// Swaps two dimensions.
-                Transpose transpose [transpose] both (input: value, dim0: integer, dim1: integer);
+                Transpose transpose [transpose swapdims] both (input: value, dim0: integer, dim1: integer);
                 /// Swaps two dimensions.
                 Swapaxes transpose [swapaxes] both (input: value, axis0: integer, axis1: integer);
                 /// Swaps the dimensions of a matrix; fewer dimensions stay.
@@ -62,12 +62,18 @@ macro_rules! for_each_function {
                 Movedim movedim [movedim moveaxis] both (input: value, source: integers, destination: integers);
                 /// Several dimensions as one.
                 Flatten flatten [flatten] both (input: value, start_dim: integer "start_dim=0", end_dim: integer "end_dim=-1");
+                /// One dimension as several; -1 is inferred.
+                Unflatten unflatten [unflatten] both (input: value, dim: integer, sizes: integers);
                 /// The part of a dimension that starts at `start`.
                 Narrow narrow [narrow] both (input: value, dim: integer, start: integer, length: integer);
                 /// One index of a dimension, which goes away.
                 Select select [select] both (input: value, dim: integer, index: integer);
                 /// Reverses dimensions, as a view.
                 Flip flip [flip] both (input: value, dims: sizes "*dims");
+                /// Reverses the second dimension, as a view.
+                Fliplr fliplr [fliplr] both (input: value);
+                /// Reverses the first dimension, as a view.
+                Flipud flipud [flipud] both (input: value);
                 /// The diagonal of two dimensions, as the last dimension.
                 Diagonal diagonal [diagonal] both (input: value, offset: integer "offset=0", dim1: integer "dim1=0", dim2: integer "dim2=1");
                 /// All windows of a size along a dimension, as the last dimension.
@@ -83,6 +89,10 @@ macro_rules! for_each_function {
                 /// The sum of products over the last dimensions of `a` and the first of `b`, or over two
                 /// lists of dimensions.
                 Tensordot tensordot_over [tensordot] function (a: factor, b: factor, dims: pairs "dims=2") "*, out=None";
+                /// The sums of products over the last dimension of both.
+                Inner inner [inner] both (input: factor, other: factor) "*, out=None";
+                /// The sum of the diagonal of a matrix.
+                Trace trace [trace] both (input: factor);
                 /// The covariances of variables, one in each row; each column is an observation of all.
                 Cov cov [cov] both (input: factor, correction: long "*, correction=1", fweights: optional_tensor "fweights=None", aweights: optional_tensor "aweights=None");
                 /// Pearson's correlation coefficients of variables, one in each row.
@@ -92,13 +102,13 @@ macro_rules! for_each_function {
             }
             join {
                 /// Joins tensors along a dimension.
-                Cat cat [cat concat] function (tensors: tensors, dim: integer "dim=0") "*, out=None";
+                Cat cat [cat concat concatenate] function (tensors: tensors, dim: integer "dim=0") "*, out=None";
                 /// Joins tensors along a new dimension.
                 Stack stack [stack] function (tensors: tensors, dim: integer "dim=0") "*, out=None";
                 /// Joins tensors side by side: vectors along their only dimension, others along the second.
                 Hstack hstack [hstack] function (tensors: tensors) "*, out=None";
                 /// Joins tensors one below the other, vectors as rows.
-                Vstack vstack [vstack] function (tensors: tensors) "*, out=None";
+                Vstack vstack [vstack row_stack] function (tensors: tensors) "*, out=None";
                 /// Joins tensors along the third dimension.
                 Dstack dstack [dstack] function (tensors: tensors) "*, out=None";
             }

@@ -103,7 +103,7 @@ pub(crate) struct Parameter {
 
 /// The notation of an argument in a row, and the kinds that its type stands for.
 ///
-/// - `operand`: a tensor or number that broadcasts; `bound`: one that may be `None`;
+/// - `operand`: a tensor or number that broadcasts; `optional`: one that may be `None`;
 /// - `scalar`, `float`, `int`: a number; `optional_float` may be `None`; `float_or_zero` may be `None`, which
 ///   means 0; `order`: a number, or `'fro'`, which is 2;
 /// - `flag`: `True` or `False`; `word`: a quoted word or `None`;
@@ -125,7 +125,7 @@ macro_rules! parameter {
     (notation $name:ident) => { stringify!($name) };
     (notation $name:ident $notation:literal) => { $notation };
     (kinds operand) => { &[Kind::Operand] };
-    (kinds bound) => { &[Kind::Operand] };
+    (kinds optional) => { &[Kind::Operand] };
     (kinds flag) => { &[Kind::Flag] };
     (kinds order) => { &[Kind::Order] };
     (kinds word) => { &[Kind::Word] };

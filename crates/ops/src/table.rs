@@ -289,19 +289,49 @@ macro_rules! for_each_op {
                 /// `input + value * tensor1 * tensor2`.
                 Addcmul     addcmul      addcmul_ numeric common -      "addcmul_cpu_out" (input, tensor1: operand, tensor2: operand, value: scalar "*, value=1");
                 /// `input` held between `min` and `max`; NaN if an operand is.
-                Clamp       clamp        clamp_   ordered common -      "clamp_cpu"  (input, min: bound "min=None", max: bound "max=None");
+                Clamp       clamp        clamp_   ordered common -      "clamp_cpu"  (input, min: optional "min=None", max: optional "max=None");
                 /// `input`, at most `max`; NaN if an operand is.
                 ClampMax    clamp_max    clamp_max_ real  common -      "clamp_max_scalar_cpu" (input, max: operand);
                 /// `input`, at least `min`; NaN if an operand is.
                 ClampMin    clamp_min    clamp_min_ real  common -      "clamp_min_scalar_cpu" (input, min: operand);
+                /// `input` where it is positive, else `alpha * (exp(input / alpha) - 1)`.
+                Celu        celu         celu_    floats  common -      "elu_cpu"    (input, alpha: float "alpha=1.0");
+                /// `input` where it is positive, else `alpha * (exp(input) - 1)`.
+                Elu         elu          -        floats  common -      "elu_cpu"    (input, alpha: float "alpha=1.0");
                 /// `pow` carried out in f64 or c128.
                 FloatPower  float_power  float_power_ any double -      "float_power" (input, exponent: operand);
+                /// `input`, 0 between `-lambd` and `lambd`.
+                Hardshrink  hardshrink   -        floats  common -      "hardshrink_cpu" (input, lambd: float "lambd=0.5");
+                /// `sigmoid` in three straight pieces: `(input + 3) / 6` between -3 and 3.
+                Hardsigmoid hardsigmoid  -        floats  common -      "hardsigmoid_cpu" (input);
+                /// `input * hardsigmoid(input)`.
+                Hardswish   hardswish    -        floats  common -      "hardswish_cpu" (input);
+                /// `input` held between `min_val` and `max_val`, where the derivative is 0.
+                Hardtanh    hardtanh     -        ordered common -      "clamp_cpu"  (input, min_val: float "min_val=-1.0", max_val: float "max_val=1.0");
                 /// Whether `|input - other| <= atol + rtol * |other|`.
                 Isclose     isclose      -        any     bool   -      "isclose"    (input, other: operand, rtol: float "rtol=1e-05", atol: float "atol=1e-08", equal_nan: flag "equal_nan=False");
+                /// `input` where it is positive, else `negative_slope * input`.
+                LeakyRelu   leaky_relu   -        floats  common -      "leaky_relu_cpu" (input, negative_slope: float "negative_slope=0.01");
+                /// The logarithm of `sigmoid`, without its cancellation.
+                Logsigmoid  logsigmoid   -        floats  common -      "log_sigmoid_cpu" (input);
                 /// `input` with `value` where `mask` holds.
                 MaskedFill  masked_fill  masked_fill_ any common -      "masked_fill" (input, mask: operand, value: operand);
                 /// The arithmetic mean.
                 Mean        mean         -        inexact common named  "mean"       (input, dims: dims "dim=None, keepdim=False");
+                /// `input * tanh(softplus(input))`.
+                Mish        mish         -        floats  common -      "mish_cpu"   (input);
+                /// `input` held between 0 and 6, where the derivative is 0.
+                Relu6       relu6        -        ordered common -      "clamp_cpu"  (input);
+                /// `scale * elu(input, alpha)` with the two numbers that keep mean 0 and variance 1.
+                Selu        selu         selu_    floats  common -      "elu_cpu"    (input);
+                /// `input` moved by `lambd` towards 0, and 0 between `-lambd` and `lambd`.
+                Softshrink  softshrink   -        floats  common -      "softshrink_check" (input, lambd: float "lambd=0.5");
+                /// `input / (1 + |input|)`.
+                Softsign    softsign     -        numeric float  -      "abs_cpu"    (input);
+                /// `input - tanh(input)`.
+                Tanhshrink  tanhshrink   -        numeric float  -      "tanh"       (input);
+                /// `input` where it is greater than `threshold`, else `value`.
+                Threshold   threshold    -        ordered common -      "threshold_cpu" (input, threshold: scalar, value: scalar);
                 /// The standard deviation: the root of the variance, with the arguments of `var`.
                 Std         std          -        inexact real   -      "std"        (input, dims: spread "dim=None, unbiased=None, keepdim=False, *, correction=1");
                 /// `log(sum(exp(input)))` without overflow.
@@ -334,6 +364,18 @@ macro_rules! for_each_op {
                 Nansum      nansum       -        real    sum    named  "nansum"     (input, dims: dims "dim=None, keepdim=False");
                 /// The vector norm of order `p`.
                 Norm        norm         -        inexact real   named  "norm"       (input, p: order "p=2", dims: dims "dim=None, keepdim=False");
+                /// `input` divided by its norm of order `p` along a dimension, or by `eps` if that is larger.
+                Normalize   normalize    -        inexact common -      "normalize"  (input, p: float "p=2.0", dim: dim "dim=1", eps: float "eps=1e-12");
+                /// The cosine of the angle between vectors along a dimension; lengths are at least `eps`.
+                CosineSimilarity cosine_similarity - floats common -    "cosine_similarity" (x1, x2: operand, dim: dim "dim=1", eps: float "eps=1e-08");
+                /// The norm of order `p` of `x1 - x2 + eps` along the last dimension.
+                PairwiseDistance pairwise_distance - inexact real -     "pairwise_distance" (x1, x2: operand, p: float "p=2.0", eps: float "eps=1e-06", keepdim: flag "keepdim=False");
+                /// The distance of order `p` of every row of `x1` and every row of `x2`; batches broadcast.
+                Cdist       cdist        -        floats  common -      "cdist"      (x1, x2: operand, p: float "p=2.0");
+                /// `(input - mean) / sqrt(var + eps) * weight + bias` along the last dimensions.
+                LayerNorm   layer_norm   -        floats  common -      "LayerNormKernelImpl" (input, normalized_shape: sizes, weight: optional "weight=None", bias: optional "bias=None", eps: float "eps=1e-05");
+                /// `input / sqrt(mean(input^2) + eps) * weight` along the last dimensions.
+                RmsNorm     rms_norm     -        inexact common -      "rms_norm"   (input, normalized_shape: sizes, weight: optional "weight=None", eps: optional_float "eps=None");
             }
         }
     };

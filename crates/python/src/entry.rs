@@ -275,10 +275,10 @@ macro_rules! points {
     };
 }
 
-const ROWS: usize = 26;
+const ROWS: usize = 30;
 const MOST: usize = 16 * ROWS;
 
 static FUNCTIONS: [[Raw; 16]; ROWS] =
-    points!(function; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25);
+    points!(function; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29);
 static METHODS: [[Raw; 16]; ROWS] =
-    points!(method_of; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25);
+    points!(method_of; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29);

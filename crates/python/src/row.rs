@@ -308,13 +308,13 @@ impl<'a, 'py> Gathered<'a, 'py> {
         if let Ok(word) = object.cast::<PyString>() {
             return Ok(Argument::Word(word.to_string()));
         }
-        if kind == Some(Kind::Dims)
-            && (object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>())
-        {
-            let wrong = || PyTypeError::new_err(format!("{}(): a dimension must be an integer", op.name()));
+        let is_list = matches!(kind, Some(Kind::Dims | Kind::Integers));
+        if is_list && (object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>()) {
+            let what = if kind == Some(Kind::Dims) { "dimension" } else { "size" };
+            let wrong = || PyTypeError::new_err(format!("{}(): a {what} must be an integer", op.name()));
             return Ok(Argument::Dims(sequence::integers(object, Limit::Rank)?.ok_or_else(wrong)?));
         }
-        if kind == Some(Kind::Dims)
+        if is_list
             && object.is_exact_instance_of::<PyInt>()
             && let Some(dim) = sequence::integer(object)?
         {

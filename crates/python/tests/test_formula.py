@@ -54,7 +54,7 @@ REFUSED = [
     ("'abc'[0]", "no items"), ("5[0]", "no items"), ("x.T()", "T"), ("x(1)", "no function"), ("pi()", "no function"), ("sin", "call it"),
     ("sin.x", "no attribute"), ("(x := 1)", "x := 1"), ("lambda: x", "`lambda: x`"), ("[y for y in x]", "y for y in x"), ("{1: x}", "1: x"), ("{x}", "`{x}`"),
     ("x if x else 0", r"write where\(x, x, 0\)"), ("x and x", "write & and"), ("not x", "`not x`"), ("x in x", "`x in x`"), ("x is x", "`x is x`"), ("0 < x < 1", "chain"),
-    ("y + 1", "`y` has no value"), ("ſin2(x)", "no function"), ("é + x", "`é` has no value"), ("await x", "await|outside"), ("yield", "invalid syntax"),
+    ("y + 1", "`y` has no value"), ("softmaks(x, 0)", "did you mean `softmax`"), ("x.softmaks(0)", "did you mean `softmax`"), ("x.shap", "did you mean `shape`"), ("ſin2(x)", "no function"), ("é + x", "`é` has no value"), ("await x", "await|outside"), ("yield", "invalid syntax"),
     ("x = 1", "invalid syntax"), ("x; x", "invalid syntax"), ("import os", "invalid syntax"), ("x +", "invalid syntax"), ("", "invalid syntax"),
     ("sum(*x)", "Starred|no meaning"), ("sum(**x)", "no meaning"), ("x[*x]", "no meaning|invalid"), ("x @", "invalid syntax"), ("\0", "null"),
     ("-" * 60_000 + "x", "too deeply|too complex"), ("(" * 5_000 + "x" + ")" * 5_000, "too many nested|too deeply"),

@@ -206,6 +206,19 @@ pub enum ShapeError {
     },
     /// `flatten` from a dimension to an earlier one.
     FlattenOrder,
+    /// No sizes for `unflatten`.
+    UnflattenEmpty,
+    /// Sizes for `unflatten` that are not those of the dimension.
+    UnflattenNumel {
+        /// The requested sizes.
+        sizes: Vec<Stride>,
+        /// The dimension, as it was given.
+        dim: isize,
+        /// Its size.
+        size: Size,
+    },
+    /// Sizes for `unflatten` that are no sizes.
+    UnflattenSizes(Box<ShapeError>),
     /// `diagonal` of a dimension with itself.
     DiagonalIdentical {
         /// The first dimension, as given.

@@ -66,6 +66,6 @@ pub use dims::FEW_DIMS;
 pub use error::{Diagnostic, ErrorClass, ShapeError};
 pub use layout::Layout;
 pub use overlap::{InternalOverlap, Overlap};
-pub use reshape::infer_size;
+pub use reshape::{infer_size, unflattened_shape};
 pub use shape::{MAX_RANK, Shape, Size, Stride, Strides, checked_bytes, contiguous_strides};
 pub use views::reduced_dims;

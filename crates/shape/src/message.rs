@@ -119,6 +119,13 @@ impl fmt::Display for ShapeError {
                 write!(f, "diagonal dimensions cannot be identical {dim1}, {dim2}")
             }
             ZeroDim { function, .. } => write!(f, "{function}() cannot be applied to a 0-dim tensor."),
+            UnflattenEmpty => f.write_str("unflatten: sizes must be non-empty"),
+            UnflattenNumel { sizes, dim, size } => write!(
+                f,
+                "unflatten: Provided sizes {} don't multiply up to the size of dim {dim} ({size}) in the input tensor",
+                List(sizes)
+            ),
+            UnflattenSizes(error) => write!(f, "unflatten got an unexpected error:\n{error}"),
             InferTwice => f.write_str("only one dimension can be inferred"),
             InvalidSize { size, index, sizes } => {
                 write!(f, "invalid shape dimension {size} at index {index} of shape {}", List(sizes))

@@ -1,6 +1,7 @@
 //! Owns the views that merge and split dimensions, and the inference of sizes. It does not copy: if only a
 //! copy could have the sizes, that is an error, and the caller decides.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::dims::Dims;
@@ -53,6 +54,36 @@ pub fn infer_size(sizes: &[Stride], numel: Size) -> Result<Shape, ShapeError> {
         _ => return Err(invalid()),
     }
     Shape::from_dims(shape)
+}
+
+/// The shape with a dimension divided into several; one of their sizes may be -1.
+///
+/// Shapes: `(mn, p) -> (m, n, p)` for dimension 0 and sizes `[m, n]`.
+///
+/// # Errors
+/// The dimension does not exist, there are no sizes, or they are not those of the dimension.
+///
+/// Source: PyTorch `Tensor.unflatten`.
+///
+/// ```
+/// use zerostride_shape::unflattened_shape;
+///
+/// assert_eq!(unflattened_shape(&[6, 2], 0, &[-1, 3])?, [2, 3, 2]);
+/// # Ok::<(), zerostride_shape::ShapeError>(())
+/// ```
+pub fn unflattened_shape(shape: &[Size], dim: isize, sizes: &[Stride]) -> Result<Shape, ShapeError> {
+    let at = wrap(dim, shape.len())?;
+    if sizes.is_empty() {
+        return Err(ShapeError::UnflattenEmpty);
+    }
+    let size = shape.get(at).copied().unwrap_or(1);
+    let parts = infer_size(sizes, size).map_err(|error| match error {
+        ShapeError::InvalidNumel { sizes, .. } => ShapeError::UnflattenNumel { sizes, dim, size },
+        error => ShapeError::UnflattenSizes(Box::new(error)),
+    })?;
+    let (left, right) = shape.split_at(at);
+    let all = left.iter().chain(&parts[..]).chain(right.iter().skip(1)).copied();
+    Shape::from_dims(all.collect())
 }
 
 impl Layout {

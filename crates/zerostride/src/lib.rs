@@ -111,8 +111,8 @@ pub use eager::{
 };
 pub use error::{Error, Result};
 pub use expr::{
-    Argument, Arguments, Dims, Expr, Limit, OutlineNode, Selection, Variable, call, einsum, keepdim, mapped,
-    vjp,
+    Argument, Arguments, Dims, Expr, Optional, OutlineNode, Selection, Variable, call, einsum, keepdim,
+    mapped, vjp,
 };
 pub use interrupt::{Waiter, interruptible, set_waiter};
 pub use memory::pool;

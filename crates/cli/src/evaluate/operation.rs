@@ -165,7 +165,9 @@ fn argument(op: Op, part: Part, kind: Option<Kind>, first: bool, enter: Enter) -
         Value::Unsigned(_) => Argument::Expr(part.operand()?),
         Value::Number(number) => Argument::Expr(number.into()),
         Value::Tensor(expr) => Argument::Expr(expr),
-        Value::Sequence(_) if kind == Some(Kind::Dims) => Argument::Dims(part.integers()?),
+        Value::Sequence(_) if matches!(kind, Some(Kind::Dims | Kind::Integers)) => {
+            Argument::Dims(part.integers()?)
+        }
         Value::Sequence(_) => Argument::Expr(part.tensor()?),
         Value::Word(word) => Argument::Word(word),
         Value::DType(_) => {

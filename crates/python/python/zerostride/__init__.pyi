@@ -654,18 +654,52 @@ class _Operations:
         """`input`, at least `min`; NaN if an operand is."""
     def clamp_min_(self, min: _Operand) -> Tensor:
         """`input`, at least `min`; NaN if an operand is."""
+    def celu(self, alpha: _Number = 1.0, *, out: Any = None) -> Tensor:
+        """`input` where it is positive, else `alpha * (exp(input / alpha) - 1)`."""
+    def celu_(self, alpha: _Number = 1.0) -> Tensor:
+        """`input` where it is positive, else `alpha * (exp(input / alpha) - 1)`."""
+    def elu(self, alpha: _Number = 1.0, *, out: Any = None) -> Tensor:
+        """`input` where it is positive, else `alpha * (exp(input) - 1)`."""
     def float_power(self, exponent: _Operand, *, out: Any = None) -> Tensor:
         """`pow` carried out in f64 or c128."""
     def float_power_(self, exponent: _Operand) -> Tensor:
         """`pow` carried out in f64 or c128."""
+    def hardshrink(self, lambd: _Number = 0.5, *, out: Any = None) -> Tensor:
+        """`input`, 0 between `-lambd` and `lambd`."""
+    def hardsigmoid(self, *, out: Any = None) -> Tensor:
+        """`sigmoid` in three straight pieces: `(input + 3) / 6` between -3 and 3."""
+    def hardswish(self, *, out: Any = None) -> Tensor:
+        """`input * hardsigmoid(input)`."""
+    def hardtanh(self, min_val: _Number = -1.0, max_val: _Number = 1.0, *, out: Any = None) -> Tensor:
+        """`input` held between `min_val` and `max_val`, where the derivative is 0."""
     def isclose(self, other: _Operand, rtol: _Number = 1e-5, atol: _Number = 1e-8, equal_nan: builtins.bool = False, *, out: Any = None) -> Tensor:
         """Whether `|input - other| <= atol + rtol * |other|`."""
+    def leaky_relu(self, negative_slope: _Number = 0.01, *, out: Any = None) -> Tensor:
+        """`input` where it is positive, else `negative_slope * input`."""
+    def logsigmoid(self, *, out: Any = None) -> Tensor:
+        """The logarithm of `sigmoid`, without its cancellation."""
     def masked_fill(self, mask: _Operand, value: _Operand, *, out: Any = None) -> Tensor:
         """`input` with `value` where `mask` holds."""
     def masked_fill_(self, mask: _Operand, value: _Operand) -> Tensor:
         """`input` with `value` where `mask` holds."""
     def mean(self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The arithmetic mean."""
+    def mish(self, *, out: Any = None) -> Tensor:
+        """`input * tanh(softplus(input))`."""
+    def relu6(self, *, out: Any = None) -> Tensor:
+        """`input` held between 0 and 6, where the derivative is 0."""
+    def selu(self, *, out: Any = None) -> Tensor:
+        """`scale * elu(input, alpha)` with the two numbers that keep mean 0 and variance 1."""
+    def selu_(self) -> Tensor:
+        """`scale * elu(input, alpha)` with the two numbers that keep mean 0 and variance 1."""
+    def softshrink(self, lambd: _Number = 0.5, *, out: Any = None) -> Tensor:
+        """`input` moved by `lambd` towards 0, and 0 between `-lambd` and `lambd`."""
+    def softsign(self, *, out: Any = None) -> Tensor:
+        """`input / (1 + |input|)`."""
+    def tanhshrink(self, *, out: Any = None) -> Tensor:
+        """`input - tanh(input)`."""
+    def threshold(self, threshold: _Number, value: _Number, *, out: Any = None) -> Tensor:
+        """`input` where it is greater than `threshold`, else `value`."""
     def std(self, dim: _Dims | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number = 1, out: Any = None) -> Tensor:
         """The standard deviation: the root of the variance, with the arguments of `var`."""
     def logsumexp(self, dim: _Dims, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
@@ -682,6 +716,18 @@ class _Operations:
         """The sum of the elements that are not NaN."""
     def norm(self, p: _Number | builtins.str = 2, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The vector norm of order `p`."""
+    def normalize(self, p: _Number = 2.0, dim: _Dims = 1, eps: _Number = 1e-12, *, out: Any = None) -> Tensor:
+        """`input` divided by its norm of order `p` along a dimension, or by `eps` if that is larger."""
+    def cosine_similarity(self, x2: _Operand, dim: _Dims = 1, eps: _Number = 1e-8, *, out: Any = None) -> Tensor:
+        """The cosine of the angle between vectors along a dimension; lengths are at least `eps`."""
+    def pairwise_distance(self, x2: _Operand, p: _Number = 2.0, eps: _Number = 1e-6, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
+        """The norm of order `p` of `x1 - x2 + eps` along the last dimension."""
+    def cdist(self, x2: _Operand, p: _Number = 2.0, *, out: Any = None) -> Tensor:
+        """The distance of order `p` of every row of `x1` and every row of `x2`; batches broadcast."""
+    def layer_norm(self, normalized_shape: _Sizes, weight: _Operand | None = None, bias: _Operand | None = None, eps: _Number = 1e-5, *, out: Any = None) -> Tensor:
+        """`(input - mean) / sqrt(var + eps) * weight + bias` along the last dimensions."""
+    def rms_norm(self, normalized_shape: _Sizes, weight: _Operand | None = None, eps: _Number | None = None, *, out: Any = None) -> Tensor:
+        """`input / sqrt(mean(input^2) + eps) * weight` along the last dimensions."""
     def expand(self, *size: _Sizes) -> Tensor:
         """Stretches dimensions of size 1 without copying, and adds dimensions in front; -1 keeps a size."""
     def expand_as(self, other: _Operand) -> Tensor:
@@ -696,6 +742,8 @@ class _Operations:
         """Drops the dimensions of size 1, or those of the given ones whose size is 1."""
     def permute(self, *dims: _Sizes) -> Tensor:
         """Reorders the dimensions."""
+    def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Swaps two dimensions."""
     def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
         """Swaps two dimensions."""
     def t(self) -> Tensor:
@@ -706,18 +754,28 @@ class _Operations:
         """Moves dimensions to other positions."""
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
         """Several dimensions as one."""
+    def unflatten(self, dim: builtins.int, sizes: _Sizes) -> Tensor:
+        """One dimension as several; -1 is inferred."""
     def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
         """The part of a dimension that starts at `start`."""
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """One index of a dimension, which goes away."""
     def flip(self, *dims: _Sizes) -> Tensor:
         """Reverses dimensions, as a view."""
+    def fliplr(self) -> Tensor:
+        """Reverses the second dimension, as a view."""
+    def flipud(self) -> Tensor:
+        """Reverses the first dimension, as a view."""
     def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
         """The diagonal of two dimensions, as the last dimension."""
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
         """All windows of a size along a dimension, as the last dimension."""
     def outer(self, vec2: _Operand, *, out: Any = None) -> Tensor:
         """All products of an element of one vector and one of another."""
+    def inner(self, other: _Operand, *, out: Any = None) -> Tensor:
+        """The sums of products over the last dimension of both."""
+    def trace(self) -> Tensor:
+        """The sum of the diagonal of a matrix."""
     def cov(self, *, correction: builtins.int = 1, fweights: _Operand | None = None, aweights: _Operand | None = None) -> Tensor:
         """The covariances of variables, one in each row; each column is an observation of all."""
     def corrcoef(self) -> Tensor:
@@ -798,6 +856,16 @@ class _Operations:
         """The elements as int32."""
     def long(self, *, memory_format: Any | None = None) -> Tensor:
         """The elements as int64."""
+    def byte(self, *, memory_format: Any | None = None) -> Tensor:
+        """The elements as uint8."""
+    def char(self, *, memory_format: Any | None = None) -> Tensor:
+        """The elements as int8."""
+    def short(self, *, memory_format: Any | None = None) -> Tensor:
+        """The elements as int16."""
+    def cfloat(self, *, memory_format: Any | None = None) -> Tensor:
+        """The elements as complex64."""
+    def cdouble(self, *, memory_format: Any | None = None) -> Tensor:
+        """The elements as complex128."""
     def bool(self, *, memory_format: Any | None = None) -> Tensor:
         """The elements as bool."""
     def contiguous(self, *, memory_format: Any | None = None) -> Tensor:
@@ -810,6 +878,14 @@ class _Operations:
         """Overwrites all elements with one number, which the dtype must hold; that of a tensor is converted."""
     def zero_(self) -> Tensor:
         """Overwrites all elements with 0."""
+    def new_zeros(self, *size: _Sizes, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+        """Zeros of the dtype of the tensor."""
+    def new_ones(self, *size: _Sizes, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+        """Ones of the dtype of the tensor."""
+    def new_empty(self, *size: _Sizes, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+        """A tensor of the dtype of the tensor, whose elements are yet to be written: zeros."""
+    def new_full(self, size: _Sizes, fill_value: Any, *, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+        """The same number everywhere, in the dtype of the tensor."""
     def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Any = None) -> tuple[Tensor, Tensor]:
         """The `k` largest or smallest elements along a dimension, the most extreme first, and their indices."""
     def nonzero(self, *, as_tuple: builtins.bool = False, out: Any = None) -> Any:
@@ -1383,14 +1459,44 @@ def clamp_max(input: _Operand, max: _Operand, *, out: Any = None) -> Tensor:
     """`input`, at most `max`; NaN if an operand is."""
 def clamp_min(input: _Operand, min: _Operand, *, out: Any = None) -> Tensor:
     """`input`, at least `min`; NaN if an operand is."""
+def celu(input: _Operand, alpha: _Number = 1.0, *, out: Any = None) -> Tensor:
+    """`input` where it is positive, else `alpha * (exp(input / alpha) - 1)`."""
+def elu(input: _Operand, alpha: _Number = 1.0, *, out: Any = None) -> Tensor:
+    """`input` where it is positive, else `alpha * (exp(input) - 1)`."""
 def float_power(input: _Operand, exponent: _Operand, *, out: Any = None) -> Tensor:
     """`pow` carried out in f64 or c128."""
+def hardshrink(input: _Operand, lambd: _Number = 0.5, *, out: Any = None) -> Tensor:
+    """`input`, 0 between `-lambd` and `lambd`."""
+def hardsigmoid(input: _Operand, *, out: Any = None) -> Tensor:
+    """`sigmoid` in three straight pieces: `(input + 3) / 6` between -3 and 3."""
+def hardswish(input: _Operand, *, out: Any = None) -> Tensor:
+    """`input * hardsigmoid(input)`."""
+def hardtanh(input: _Operand, min_val: _Number = -1.0, max_val: _Number = 1.0, *, out: Any = None) -> Tensor:
+    """`input` held between `min_val` and `max_val`, where the derivative is 0."""
 def isclose(input: _Operand, other: _Operand, rtol: _Number = 1e-5, atol: _Number = 1e-8, equal_nan: builtins.bool = False, *, out: Any = None) -> Tensor:
     """Whether `|input - other| <= atol + rtol * |other|`."""
+def leaky_relu(input: _Operand, negative_slope: _Number = 0.01, *, out: Any = None) -> Tensor:
+    """`input` where it is positive, else `negative_slope * input`."""
+def logsigmoid(input: _Operand, *, out: Any = None) -> Tensor:
+    """The logarithm of `sigmoid`, without its cancellation."""
 def masked_fill(input: _Operand, mask: _Operand, value: _Operand, *, out: Any = None) -> Tensor:
     """`input` with `value` where `mask` holds."""
 def mean(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The arithmetic mean."""
+def mish(input: _Operand, *, out: Any = None) -> Tensor:
+    """`input * tanh(softplus(input))`."""
+def relu6(input: _Operand, *, out: Any = None) -> Tensor:
+    """`input` held between 0 and 6, where the derivative is 0."""
+def selu(input: _Operand, *, out: Any = None) -> Tensor:
+    """`scale * elu(input, alpha)` with the two numbers that keep mean 0 and variance 1."""
+def softshrink(input: _Operand, lambd: _Number = 0.5, *, out: Any = None) -> Tensor:
+    """`input` moved by `lambd` towards 0, and 0 between `-lambd` and `lambd`."""
+def softsign(input: _Operand, *, out: Any = None) -> Tensor:
+    """`input / (1 + |input|)`."""
+def tanhshrink(input: _Operand, *, out: Any = None) -> Tensor:
+    """`input - tanh(input)`."""
+def threshold(input: _Operand, threshold: _Number, value: _Number, *, out: Any = None) -> Tensor:
+    """`input` where it is greater than `threshold`, else `value`."""
 def std(input: _Operand, dim: _Dims | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number = 1, out: Any = None) -> Tensor:
     """The standard deviation: the root of the variance, with the arguments of `var`."""
 def logsumexp(input: _Operand, dim: _Dims, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
@@ -1407,6 +1513,18 @@ def nansum(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool = F
     """The sum of the elements that are not NaN."""
 def norm(input: _Operand, p: _Number | builtins.str = 2, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The vector norm of order `p`."""
+def normalize(input: _Operand, p: _Number = 2.0, dim: _Dims = 1, eps: _Number = 1e-12, *, out: Any = None) -> Tensor:
+    """`input` divided by its norm of order `p` along a dimension, or by `eps` if that is larger."""
+def cosine_similarity(x1: _Operand, x2: _Operand, dim: _Dims = 1, eps: _Number = 1e-8, *, out: Any = None) -> Tensor:
+    """The cosine of the angle between vectors along a dimension; lengths are at least `eps`."""
+def pairwise_distance(x1: _Operand, x2: _Operand, p: _Number = 2.0, eps: _Number = 1e-6, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
+    """The norm of order `p` of `x1 - x2 + eps` along the last dimension."""
+def cdist(x1: _Operand, x2: _Operand, p: _Number = 2.0, *, out: Any = None) -> Tensor:
+    """The distance of order `p` of every row of `x1` and every row of `x2`; batches broadcast."""
+def layer_norm(input: _Operand, normalized_shape: _Sizes, weight: _Operand | None = None, bias: _Operand | None = None, eps: _Number = 1e-5, *, out: Any = None) -> Tensor:
+    """`(input - mean) / sqrt(var + eps) * weight + bias` along the last dimensions."""
+def rms_norm(input: _Operand, normalized_shape: _Sizes, weight: _Operand | None = None, eps: _Number | None = None, *, out: Any = None) -> Tensor:
+    """`input / sqrt(mean(input^2) + eps) * weight` along the last dimensions."""
 def expand(input: _Operand, *size: _Sizes) -> Tensor:
     """Stretches dimensions of size 1 without copying, and adds dimensions in front; -1 keeps a size."""
 def expand_as(input: _Operand, other: _Operand) -> Tensor:
@@ -1423,6 +1541,8 @@ def permute(input: _Operand, *dims: _Sizes) -> Tensor:
     """Reorders the dimensions."""
 def permute_dims(input: _Operand, axes: _Sizes) -> Tensor:
     """Reorders the dimensions: the array API's name of `permute`."""
+def swapdims(input: _Operand, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+    """Swaps two dimensions."""
 def swapaxes(input: _Operand, axis0: builtins.int, axis1: builtins.int) -> Tensor:
     """Swaps two dimensions."""
 def t(input: _Operand) -> Tensor:
@@ -1435,12 +1555,18 @@ def moveaxis(input: _Operand, source: _Sizes, destination: _Sizes) -> Tensor:
     """Moves dimensions to other positions."""
 def flatten(input: _Operand, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
     """Several dimensions as one."""
+def unflatten(input: _Operand, dim: builtins.int, sizes: _Sizes) -> Tensor:
+    """One dimension as several; -1 is inferred."""
 def narrow(input: _Operand, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
     """The part of a dimension that starts at `start`."""
 def select(input: _Operand, dim: builtins.int, index: builtins.int) -> Tensor:
     """One index of a dimension, which goes away."""
 def flip(input: _Operand, *dims: _Sizes) -> Tensor:
     """Reverses dimensions, as a view."""
+def fliplr(input: _Operand) -> Tensor:
+    """Reverses the second dimension, as a view."""
+def flipud(input: _Operand) -> Tensor:
+    """Reverses the first dimension, as a view."""
 def diagonal(input: _Operand, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
     """The diagonal of two dimensions, as the last dimension."""
 def outer(input: _Operand, vec2: _Operand, *, out: Any = None) -> Tensor:
@@ -1449,6 +1575,10 @@ def vecdot(x: _Operand, y: _Operand, *, dim: builtins.int = -1, out: Any = None)
     """The sum of products along a dimension, the first factor conjugated."""
 def tensordot(a: _Operand, b: _Operand, dims: Any = 2, *, out: Any = None) -> Tensor:
     """The sum of products over the last dimensions of `a` and the first of `b`, or over two lists of dimensions."""
+def inner(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+    """The sums of products over the last dimension of both."""
+def trace(input: _Operand) -> Tensor:
+    """The sum of the diagonal of a matrix."""
 def cov(input: _Operand, *, correction: builtins.int = 1, fweights: _Operand | None = None, aweights: _Operand | None = None) -> Tensor:
     """The covariances of variables, one in each row; each column is an observation of all."""
 def corrcoef(input: _Operand) -> Tensor:
@@ -1457,11 +1587,15 @@ def cat(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
     """Joins tensors along a dimension."""
 def concat(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
     """Joins tensors along a dimension."""
+def concatenate(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
+    """Joins tensors along a dimension."""
 def stack(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
     """Joins tensors along a new dimension."""
 def hstack(tensors: Any, *, out: Any = None) -> Tensor:
     """Joins tensors side by side: vectors along their only dimension, others along the second."""
 def vstack(tensors: Any, *, out: Any = None) -> Tensor:
+    """Joins tensors one below the other, vectors as rows."""
+def row_stack(tensors: Any, *, out: Any = None) -> Tensor:
     """Joins tensors one below the other, vectors as rows."""
 def dstack(tensors: Any, *, out: Any = None) -> Tensor:
     """Joins tensors along the third dimension."""
@@ -1509,6 +1643,14 @@ def astype(input: _Operand, dtype: _DType, *, copy: builtins.bool = True) -> Ten
     """The elements converted to another dtype; with `copy=False` the tensor itself if it has that dtype."""
 def clone(input: _Operand, *, memory_format: Any | None = None) -> Tensor:
     """A copy, whose dimensions lie in the same order in memory."""
+def numel(input: _Operand) -> Tensor:
+    """The number of elements."""
+def is_tensor(obj: Any) -> Tensor:
+    """Whether the object is a tensor of this package."""
+def is_floating_point(input: _Operand) -> Tensor:
+    """Whether the elements are floating-point numbers; complex ones are not."""
+def is_complex(input: _Operand) -> Tensor:
+    """Whether the elements are complex numbers."""
 def result_type(*operands: Any) -> dtype:
     """The dtype of the result of an operation on these operands: tensors, arrays, numbers or dtypes."""
 def promote_types(type1: _DType, type2: _DType) -> dtype:
@@ -1551,6 +1693,16 @@ def rand(*size: _Sizes, seed: Any | None = None, dtype: _DType | None = None, la
     """Floats drawn evenly from [0, 1); the same for the same seed."""
 def randn(*size: _Sizes, seed: Any | None = None, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """Floats of the normal distribution with mean 0 and variance 1; the same for the same seed."""
+def rand_like(input: _Operand, *, seed: Any | None = None, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any | None = None) -> Tensor:
+    """Floats drawn evenly from [0, 1), in the shape and dtype of another tensor."""
+def randn_like(input: _Operand, *, seed: Any | None = None, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any | None = None) -> Tensor:
+    """Floats of the normal distribution, in the shape and dtype of another tensor."""
+def randint(low: Any, high: Any | None = None, size: _Sizes | None = None, *, seed: Any | None = None, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Integers drawn evenly from `low` up to but without `high`; `low` is 0 if it is left out."""
+def randperm(n: builtins.int, *, seed: Any | None = None, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """The numbers from 0 to `n - 1` in a random order."""
+def manual_seed(seed: Any) -> Tensor:
+    """Starts the sequence of random numbers that functions without a `seed` draw from."""
 def broadcast_shapes(*shapes: Any) -> tuple[builtins.int, ...]:
     """The shape to which shapes broadcast."""
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:

@@ -2,6 +2,7 @@
 stack machine; Python runs none of its code. It does not know where arrays come from."""
 
 import ast
+import difflib
 import operator
 import os
 import re
@@ -46,6 +47,14 @@ _FUNCTIONS = {name: getattr(_zerostride, name) for name in _zerostride._COMPUTIN
 _FUNCTIONS |= {name: getattr(_zerostride, name) for name in ("zeros_like", "ones_like", "full_like")}
 _FUNCTIONS |= {"copy": _zerostride.clone, "rint": _zerostride.round}
 _FUNCTIONS |= {"max": _extreme(_zerostride.max, _zerostride.amax), "min": _extreme(_zerostride.min, _zerostride.amin)}
+
+_METHODS = {name for name in _zerostride._COMPUTING if hasattr(_zerostride.Expr, name)}
+
+
+def _meant(name, known):
+    """The known name that a misspelt one is closest to, as the end of an error."""
+    close = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean `{close[0]}`?" if close else ""
 
 
 def _result(value):
@@ -140,7 +149,7 @@ class Formula:
             case ast.Name(name) if name in _FUNCTIONS:
                 raise self._refused(node, f"`{name}` is a function: call it, as in {name}(x)")
             case ast.Name(name):
-                raise self._refused(node, f"`{name}` has no value: pass it as a keyword argument")
+                raise self._refused(node, f"`{name}` has no value: pass it as a keyword argument{_meant(name, self.names)}")
             case ast.BinOp(left, how, right) | ast.Compare(left, [how], [right]) if type(how) in _OPERATORS:
                 return self._operation(node, _OPERATORS[type(how)], left, right), [left, right]
             case ast.UnaryOp(how, operand) if type(how) in _OPERATORS:
@@ -158,19 +167,19 @@ class Formula:
                 return self._call(node, arguments, keywords, _FUNCTIONS[name]), [*arguments, *(word.value for word in keywords)]
             case ast.Call(ast.Name(name)):
                 why = "is no function" if name in self.names or name in _CONSTANTS else "is no function of formulas"
-                raise self._refused(node, f"`{name}` {why}")
+                raise self._refused(node, f"`{name}` {why}{_meant(name, _FUNCTIONS)}")
             case ast.Call(ast.Constant() | ast.Subscript() | ast.Call()):
                 raise self._refused(node, "functions and methods are called by their names")
             case ast.Call(called) if not isinstance(called, ast.Attribute):
                 return self._instruction(called)
             case ast.Call(ast.Attribute(value, name), arguments, keywords):
-                if name not in _zerostride._COMPUTING or not hasattr(_zerostride.Expr, name):
-                    raise self._refused(node, f"there is no method `{name}`")
+                if name not in _METHODS:
+                    raise self._refused(node, f"there is no method `{name}`{_meant(name, _METHODS)}")
                 method = self._of_array(node, value, name, lambda x, *rest, **named: getattr(x, name)(*rest, **named))
                 return self._call(node, arguments, keywords, method), [value, *arguments, *(word.value for word in keywords)]
             case ast.Attribute(value, name):
                 if name not in _ATTRIBUTES:
-                    raise self._refused(node, f"there is no attribute `{name}`")
+                    raise self._refused(node, f"there is no attribute `{name}`{_meant(name, _ATTRIBUTES)}")
                 return self._of_array(node, value, name, operator.attrgetter(name)), [value]
             case ast.Subscript(value, key):
                 return self._item(node), [value, key]

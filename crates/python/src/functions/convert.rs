@@ -5,7 +5,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyType};
-use zerostride::{DType, Device, Typed};
+use zerostride::{Category, DType, Device, Typed};
 
 use super::function::rows;
 use crate::arguments::{Arguments, Value};
@@ -60,6 +60,16 @@ rows! {
     method "int" "input, *, memory_format=None" |a| cast(a, DType::I32)?;
     /// The elements as int64.
     method "long" "input, *, memory_format=None" |a| cast(a, DType::I64)?;
+    /// The elements as uint8.
+    method "byte" "input, *, memory_format=None" |a| cast(a, DType::U8)?;
+    /// The elements as int8.
+    method "char" "input, *, memory_format=None" |a| cast(a, DType::I8)?;
+    /// The elements as int16.
+    method "short" "input, *, memory_format=None" |a| cast(a, DType::I16)?;
+    /// The elements as complex64.
+    method "cfloat" "input, *, memory_format=None" |a| cast(a, DType::C64)?;
+    /// The elements as complex128.
+    method "cdouble" "input, *, memory_format=None" |a| cast(a, DType::C128)?;
     /// The elements as bool.
     method "bool" "input, *, memory_format=None" |a| cast(a, DType::Bool)?;
     /// A contiguous tensor: the tensor itself if it is, else a copy.
@@ -111,6 +121,17 @@ rows! {
         compute(a.py, [target.numel()], || target.fill_(0)).map_err(raise)?;
         a.required("input")?.clone()
     };
+    /// The number of elements.
+    function "numel" "input" |a| {
+        let numel: usize = a.value("input")?.expr().shape().map_err(raise)?.iter().product();
+        numel.into_bound_py_any(a.py)?
+    };
+    /// Whether the object is a tensor of this package.
+    function "is_tensor" "obj" |a| a.required("obj")?.is_instance_of::<PyTensor>().into_bound_py_any(a.py)?;
+    /// Whether the elements are floating-point numbers; complex ones are not.
+    function "is_floating_point" "input" |a| is_of(a, Category::Float)?;
+    /// Whether the elements are complex numbers.
+    function "is_complex" "input" |a| is_of(a, Category::Complex)?;
     /// The dtype of the result of an operation on these operands: tensors, arrays, numbers or dtypes.
     function "result_type" "*operands" |a| {
         let typed = a.rest().iter().map(|object| typed(object)).collect::<PyResult<Vec<_>>>()?;
@@ -189,6 +210,10 @@ fn to(a: &Arguments<'_, '_>) -> PyResult<Value> {
         }
         _ => cast(a, wanted.unwrap_or(dtype)),
     }
+}
+
+fn is_of<'py>(a: &Arguments<'_, 'py>, category: Category) -> PyResult<Bound<'py, PyAny>> {
+    (a.value("input")?.dtype()?.category() == category).into_bound_py_any(a.py)
 }
 
 /// The value on a device.

@@ -2,6 +2,7 @@
 //! It does not know how memory is shared (`memory/`).
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -91,11 +92,76 @@ rows! {
         let count = size.iter().fold(1, |count: usize, &size| count.saturating_mul(size));
         compute(a.py, [count], || Tensor::randn_as(&size, dtype, seed)).map_err(raise)?
     };
+    /// Floats drawn evenly from [0, 1), in the shape and dtype of another tensor.
+    function "rand_like" "input, *, seed=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| {
+        let (size, dtype) = size_and_dtype_like(a)?;
+        Tensor::rand_as(&size, dtype, seed(a)?).map_err(raise)?
+    };
+    /// Floats of the normal distribution, in the shape and dtype of another tensor.
+    function "randn_like" "input, *, seed=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| {
+        let ((size, dtype), seed) = (size_and_dtype_like(a)?, seed(a)?);
+        compute(a.py, [size.iter().product()], || Tensor::randn_as(&size, dtype, seed)).map_err(raise)?
+    };
+    /// Integers drawn evenly from `low` up to but without `high`; `low` is 0 if it is left out.
+    function "randint" "low, high=None, size=None, *, seed=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| {
+        let (low, high, size) = match a.optional("size") {
+            Some(_) if a.optional("high").is_some() => (a.integer("low")?, a.integer("high")?, a.shape("size")?),
+            Some(_) => (0, a.integer("low")?, a.shape("size")?),
+            None => (0, a.integer("low")?, a.shape("high")?),
+        };
+        let numbers = Tensor::randint(low as i64, high as i64, &size, seed(a)?).map_err(raise)?;
+        converted(numbers, dtype(a)?)?
+    };
+    /// The numbers from 0 to `n - 1` in a random order.
+    function "randperm" "n, *, seed=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| {
+        let (n, seed) = (a.count("n")?, seed(a)?);
+        let keys = || Tensor::rand_as(&[n], DType::F64, seed)?.argsort(0, false);
+        converted(compute(a.py, [n], keys).map_err(raise)?, dtype(a)?)?
+    };
+    /// Starts the sequence of random numbers that functions without a `seed` draw from.
+    function "manual_seed" "seed" |a| {
+        *SEQUENCE.lock().unwrap_or_else(PoisonError::into_inner) = Some((a.required("seed")?.extract()?, 0));
+        a.py.None().into_bound(a.py)
+    };
+    /// Zeros of the dtype of the tensor.
+    method "new_zeros" "input, *size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| new_full(a, a.counts()?, Scalar::Int(0))?;
+    /// Ones of the dtype of the tensor.
+    method "new_ones" "input, *size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| new_full(a, a.counts()?, Scalar::Int(1))?;
+    /// A tensor of the dtype of the tensor, whose elements are yet to be written: zeros.
+    method "new_empty" "input, *size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| new_full(a, a.counts()?, Scalar::Int(0))?;
+    /// The same number everywhere, in the dtype of the tensor.
+    method "new_full" "input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| {
+        let dtype = dtype(a)?.map_or_else(|| a.value("input")?.dtype(), Ok)?;
+        Tensor::full(&a.shape("size")?, a.number_as("fill_value", dtype)?, dtype).map_err(raise)?
+    };
 }
 
-/// The seed that is given, or another one for each call.
+/// What `manual_seed` has given, and how many seeds have been drawn from it.
+static SEQUENCE: Mutex<Option<(u64, u64)>> = Mutex::new(None);
+
+/// The seed that is given, or the next one of the sequence, or another one for each call.
 fn seed(a: &Arguments<'_, '_>) -> PyResult<u64> {
-    a.optional("seed").map_or_else(|| Ok(RandomState::new().hash_one(0)), |seed| seed.extract())
+    if let Some(seed) = a.optional("seed") {
+        return seed.extract();
+    }
+    let mut sequence = SEQUENCE.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(match &mut *sequence {
+        Some((first, drawn)) => {
+            *drawn += 1;
+            first.wrapping_add(drawn.wrapping_mul(0xD134_2543_DE82_EF95))
+        }
+        None => RandomState::new().hash_one(0),
+    })
+}
+
+fn size_and_dtype_like(a: &Arguments<'_, '_>) -> PyResult<(Vec<usize>, DType)> {
+    let model = a.value("input")?;
+    let dtype = dtype(a)?.map_or_else(|| model.dtype(), Ok)?;
+    Ok((model.expr().shape().map_err(raise)?.to_vec(), dtype))
+}
+
+fn new_full(a: &Arguments<'_, '_>, size: Vec<usize>, number: Scalar) -> PyResult<Tensor> {
+    full(a, size, number, a.value("input")?.dtype()?)
 }
 
 /// The choice of `copy`: always, never, or if necessary.

@@ -13,7 +13,6 @@ use crate::{Dims, Error, Expr, Result, Tensor};
 macro_rules! argument {
     (type $a:lifetime operand) => { impl Into<Operand<$a>> };
     (type $a:lifetime list) => { &[isize] };
-    (type $a:lifetime sizes) => { &[usize] };
     (type $a:lifetime optional_tensor) => { Option<&Tensor> };
     (type $a:lifetime $other:ident) => { crate::expr::argument!(type $other) };
     (operand $value:ident) => { Operand::expr($value) };
@@ -124,6 +123,8 @@ eager! {
     matmul(other: operand);
     outer(other: operand);
     vecdot(other: operand, dim: dim);
+    inner(other: operand);
+    trace();
     tensordot(other: operand, own: list, theirs: list);
     cov(correction: int, fweights: optional_tensor, aweights: optional_tensor);
     corrcoef();

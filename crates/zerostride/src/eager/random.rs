@@ -57,6 +57,34 @@ impl Tensor {
         })
     }
 
+    /// Uniform random integers from `low` up to but without `high`, as i64; the same for the same seed on
+    /// every machine.
+    ///
+    /// # Errors
+    /// `high` is not above `low`, the shape is too large, or there is no memory.
+    ///
+    /// ```
+    /// use zerostride::Tensor;
+    /// let dice = Tensor::randint(1, 7, &[1000], 3)?;
+    /// assert_eq!((dice.amin(..)?.item::<i64>()?, dice.amax(..)?.item::<i64>()?), (1, 6));
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn randint(low: i64, high: i64, shape: &[usize], seed: u64) -> Result<Tensor> {
+        if low >= high {
+            return Err(Error::runtime(format_args!(
+                "random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+            )));
+        }
+        let range = u128::from(high.abs_diff(low));
+        Tensor::build(DType::I64, Shape::new(shape)?, |bytes| {
+            // The high half of a product spreads 64 bits evenly over the range.
+            draw(bytes, 0, |place| {
+                low.wrapping_add(((u128::from(random(seed, place + 1)) * range) >> 64) as i64)
+            });
+            Ok(())
+        })
+    }
+
     /// Random numbers of the normal distribution with mean 0 and variance 1, as f32; the same for the same
     /// seed on every machine. They have nothing to do with those that [`Tensor::rand`] makes of that seed.
     ///

@@ -265,9 +265,22 @@ fn held_here(operation: &str, writes: bool) -> String {
     )
 }
 
-/// A float as messages of PyTorch have it.
+/// A float as messages of PyTorch have it: six digits, as C++ streams write.
 pub(crate) fn printed(number: f64) -> String {
-    if number.is_nan() { "nan".to_owned() } else { number.to_string() }
+    if !number.is_finite() {
+        return number.to_string().to_lowercase();
+    }
+    let scientific = format!("{number:.5e}");
+    let (mantissa, exponent) = scientific.split_once('e').expect("the format has an exponent");
+    let exponent: i32 = exponent.parse().expect("the exponent is an integer");
+    let trimmed = |digits: &str| match digits.contains('.') {
+        true => digits.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => digits.to_owned(),
+    };
+    match usize::try_from(5 - exponent) {
+        Ok(decimals) if exponent >= -4 => trimmed(&format!("{number:.decimals$}")),
+        _ => format!("{}e{exponent:+03}", trimmed(mantissa)),
+    }
 }
 
 impl From<zerostride_kernels::Fault> for Error {

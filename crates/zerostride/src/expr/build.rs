@@ -1,5 +1,5 @@
 //! Owns the making of nodes: the shape and dtype of each, or the error that it would report. It does not know
-//! what a formula is made of (`formula.rs`).
+//! what a formula is made of (`formula/`).
 
 use std::sync::Arc;
 

@@ -261,6 +261,17 @@ impl BoundArguments {
         }
     }
 
+    fn sizes(&mut self, name: &str) -> Result<Vec<usize>> {
+        let sizes: Option<Vec<usize>> = match self.take(self.position(name))? {
+            Argument::Dims(sizes) => sizes.into_iter().map(|size| usize::try_from(size).ok()).collect(),
+            other => match other.number() {
+                Some(Scalar::Int(size)) => usize::try_from(size).ok().map(|size| vec![size]),
+                _ => None,
+            },
+        };
+        sizes.map_or_else(|| self.refuse(name, "sizes"), Ok)
+    }
+
     /// `dim` and `keepdim` together.
     fn dims(&mut self) -> Result<Dims> {
         let dims = match self.take(self.position("dim"))? {
@@ -279,7 +290,7 @@ impl BoundArguments {
 #[rustfmt::skip]
 macro_rules! argument {
     ($bound:ident operand $name:ident) => { &$bound.expr(stringify!($name))? };
-    ($bound:ident bound $name:ident) => { $bound.optional_expr(stringify!($name))?.as_ref() };
+    ($bound:ident optional $name:ident) => { $bound.optional_expr(stringify!($name))?.as_ref() };
     ($bound:ident scalar $name:ident) => { $bound.scalar(stringify!($name))? };
     ($bound:ident order $name:ident) => { $bound.order(stringify!($name))? };
     ($bound:ident float $name:ident) => { $bound.float(stringify!($name))? };
@@ -289,6 +300,7 @@ macro_rules! argument {
     ($bound:ident flag $name:ident) => { $bound.flag(stringify!($name))? };
     ($bound:ident word $name:ident) => { $bound.word(stringify!($name))?.as_deref() };
     ($bound:ident dim $name:ident) => { $bound.int(stringify!($name))? as isize };
+    ($bound:ident sizes $name:ident) => { &$bound.sizes(stringify!($name))? };
     ($bound:ident dims $name:ident) => { &$bound.dims()? };
     ($bound:ident spread $name:ident) => { $bound.spread()? };
 }

@@ -3,7 +3,7 @@
 //! products run.
 
 use smallvec::SmallVec;
-use zerostride_ops::Category;
+use zerostride_ops::{Category, DType};
 use zerostride_shape::{ErrorClass, Shape, reduced_dims};
 
 use super::dims::keepdim;
@@ -71,6 +71,52 @@ impl Expr {
             }
         };
         attempt().unwrap_or_else(|error| self.failed("vecdot", error))
+    }
+
+    /// The sums of products over the last dimension of both, as `torch.inner`; a number is multiplied by
+    /// everything.
+    ///
+    /// Shapes: `(n, k), (m, k) -> (n, m)`.
+    ///
+    /// ```
+    /// let x = zerostride::tensor![[1, 2], [3, 4]];
+    /// assert_eq!(x.inner(&zerostride::tensor![10, 1])?.to_vec::<i64>()?, [12, 34]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn inner(&self, other: impl Into<Expr>) -> Expr {
+        let other = other.into();
+        let attempt = || {
+            let (own, theirs) = (self.shape()?, other.shape()?);
+            match (own.last(), theirs.last()) {
+                (Some(a), Some(b)) if a != b => Err(Error::runtime(format_args!(
+                    "inner() the last dimension must match on both input tensors but got shapes {} and {}",
+                    Shape::new(own)?,
+                    Shape::new(theirs)?
+                ))),
+                (Some(_), Some(_)) => Ok(self.tensordot(&other, &[-1], &[-1])),
+                _ => Ok(self * &other),
+            }
+        };
+        attempt().unwrap_or_else(|error| self.failed("inner", error))
+    }
+
+    /// The sum of the diagonal of a matrix, as `torch.trace`.
+    ///
+    /// Shapes: `(n, m) -> ()`.
+    ///
+    /// ```
+    /// assert_eq!(zerostride::tensor![[1, 2], [3, 4]].trace()?.item::<i64>()?, 5);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn trace(&self) -> Expr {
+        let attempt = || match (self.shape()?.len(), self.dtype()?) {
+            (2, DType::Bool) => Err(Error::not_implemented("trace", DType::Bool)),
+            (2, _) => Ok(self.diagonal(0, 0, 1).sum(..)),
+            (ndim, _) => {
+                Err(Error::runtime(format_args!("trace: expected a matrix, but got tensor with dim {ndim}")))
+            }
+        };
+        attempt().unwrap_or_else(|error| self.failed("trace", error))
     }
 
     /// The sum of products over pairs of dimensions, one of each factor, as `torch.tensordot`; a dimension of

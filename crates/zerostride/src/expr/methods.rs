@@ -2,18 +2,21 @@
 //! an operation is inferred or evaluated.
 
 use zerostride_ops::{Op, Reduction, Scalar, for_each_op};
+use zerostride_shape::unflattened_shape;
 
 use super::dims::Dims;
 use super::node::Slope;
 use super::{Expr, View, formula};
 use crate::Slice;
+use crate::tensor::{flipped_dim, signed};
 
 /// The type of a method's parameter, by the argument's type in the row, and the expression that passes it to
 /// the row's function.
 #[rustfmt::skip]
 macro_rules! argument {
     (type operand) => { impl Into<Expr> };
-    (type bound) => { impl Into<crate::expr::Limit> };
+    (type optional) => { impl Into<crate::expr::Optional> };
+    (type sizes) => { &[usize] };
     (type scalar) => { impl Into<Scalar> };
     (type float) => { f64 };
     (type order) => { f64 };
@@ -25,7 +28,7 @@ macro_rules! argument {
     (type dims) => { impl Into<Dims> };
     (type spread) => { impl Into<Dims> };
     (operand $value:ident) => { &$value.into() };
-    (bound $value:ident) => { $value.into().0.as_ref() };
+    (optional $value:ident) => { $value.into().0.as_ref() };
     (scalar $value:ident) => { $value.into() };
     (dims $value:ident) => { &$value.into() };
     (spread $value:ident) => { ($value.into(), 1.0) };
@@ -144,6 +147,27 @@ impl Expr {
     pub fn slice(&self, dim: isize, slice: impl Into<Slice>) -> Expr {
         let Slice { start, stop, step } = slice.into();
         self.view(View::Slice { dim, start, stop, step })
+    }
+
+    /// One dimension as several; -1 is inferred.
+    pub fn unflatten(&self, dim: isize, sizes: &[isize]) -> Expr {
+        let shape = self.shape().and_then(|shape| Ok(unflattened_shape(shape, dim, sizes)?));
+        shape.map_or_else(|error| self.failed("unflatten", error), |shape| self.reshape(&signed(&shape)))
+    }
+
+    /// Reverses the second dimension.
+    pub fn fliplr(&self) -> Expr {
+        self.flipped("fliplr", 1)
+    }
+
+    /// Reverses the first dimension.
+    pub fn flipud(&self) -> Expr {
+        self.flipped("flipud", 0)
+    }
+
+    fn flipped(&self, name: &str, dim: usize) -> Expr {
+        let dim = self.shape().and_then(|shape| flipped_dim(shape, dim));
+        dim.map_or_else(|error| self.failed(name, error), |dim| self.flip(&[dim]))
     }
 
     /// All dimensions of size 1 dropped, or those of the given ones.

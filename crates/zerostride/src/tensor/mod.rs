@@ -21,7 +21,7 @@ pub use slice::Slice;
 pub use views::broadcast_tensors;
 
 pub(crate) use display::{PRECISION, PrintedElement, format};
-pub(crate) use views::signed;
+pub(crate) use views::{flipped_dim, signed};
 
 use crate::Device;
 use crate::memory::{Claim, Shared};

@@ -1,8 +1,10 @@
 //! Owns the views of a tensor: other layouts of the same storage, without copies. The rules are those of
 //! `Layout`, in `zerostride-shape`.
 
+use zerostride_shape::unflattened_shape;
+
 use super::{Slice, Tensor};
-use crate::Result;
+use crate::{Error, Result};
 
 /// Makes each view of `Layout` a method of the tensor.
 macro_rules! views {
@@ -87,6 +89,48 @@ impl Tensor {
         Ok(self.with_layout(self.layout().slice(dim, start, stop, step)?))
     }
 
+    /// One dimension as several, as a view; -1 is inferred.
+    ///
+    /// Shapes: `(mn, p) -> (m, n, p)` for dimension 0 and sizes `[m, n]`.
+    ///
+    /// # Errors
+    /// The dimension does not exist, or its size is not that of all together.
+    ///
+    /// ```
+    /// use zerostride::Tensor;
+    /// assert_eq!(Tensor::ones(&[6, 2])?.unflatten(0, &[2, -1])?.shape(), [2, 3, 2]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn unflatten(&self, dim: isize, sizes: &[isize]) -> Result<Tensor> {
+        self.view(&signed(&unflattened_shape(self.shape(), dim, sizes)?))
+    }
+
+    /// Reverses the second dimension, as a view.
+    ///
+    /// # Errors
+    /// Fewer than two dimensions.
+    ///
+    /// ```
+    /// assert_eq!(zerostride::tensor![[1, 2], [3, 4]].fliplr()?.to_vec::<i64>()?, [2, 1, 4, 3]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn fliplr(&self) -> Result<Tensor> {
+        self.flip(&[flipped_dim(self.shape(), 1)?])
+    }
+
+    /// Reverses the first dimension, as a view.
+    ///
+    /// # Errors
+    /// There is no dimension.
+    ///
+    /// ```
+    /// assert_eq!(zerostride::tensor![[1, 2], [3, 4]].flipud()?.to_vec::<i64>()?, [3, 4, 1, 2]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn flipud(&self) -> Result<Tensor> {
+        self.flip(&[flipped_dim(self.shape(), 0)?])
+    }
+
     /// Drops all dimensions of size 1, or those of the given ones.
     pub(crate) fn squeeze_some(&self, dims: Option<&[isize]>) -> Result<Tensor> {
         dims.map_or_else(|| self.squeeze(), |dims| self.squeeze_dims(dims))
@@ -113,6 +157,14 @@ impl Tensor {
     /// ```
     pub fn view_as(&self, other: &Tensor) -> Result<Tensor> {
         self.view(&signed(other.shape()))
+    }
+}
+
+/// The dimension, if the shape has it, for `fliplr` and `flipud`.
+pub(crate) fn flipped_dim(shape: &[usize], dim: usize) -> Result<isize> {
+    match shape.get(dim) {
+        Some(_) => Ok(dim as isize),
+        None => Err(Error::runtime(format_args!("Input must be >= {}-d.", dim + 1))),
     }
 }
 

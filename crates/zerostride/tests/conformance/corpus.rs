@@ -94,8 +94,8 @@ impl Corpus {
 
     fn case(&self, case: &Value) -> Case {
         let operand = |key: &'static str| {
-            let named = matches!(key, "min" | "max").then_some(key);
-            case.get(key).map(|operand| (named, self.operand(operand, case)))
+            let named = !matches!(key, "a" | "b" | "c");
+            case.get(key).map(|operand| (named.then_some(key), self.operand(key, operand, case)))
         };
         let answer = match (&case["error"], &case["outputs"]) {
             (Value::Number(index), _) => {
@@ -115,7 +115,10 @@ impl Corpus {
         };
         Case {
             op: case["op"].as_str().unwrap().to_owned(),
-            operands: ["a", "b", "c", "min", "max"].into_iter().filter_map(operand).collect(),
+            operands: ["a", "b", "c", "min", "max", "weight", "bias"]
+                .into_iter()
+                .filter_map(operand)
+                .collect(),
             kwargs: case["kwargs"]
                 .as_object()
                 .into_iter()
@@ -130,13 +133,14 @@ impl Corpus {
         }
     }
 
-    fn operand(&self, operand: &Value, case: &Value) -> Operand {
+    fn operand(&self, key: &str, operand: &Value, case: &Value) -> Operand {
         match operand.as_str() {
             None => Operand::Number(number(&operand["number"])),
             Some(name) => {
                 let input = &self.json["inputs"][name];
                 let values = self.stored(input).unwrap();
-                let shape = match &case["in_shape"] {
+                let own = &case[format!("{key}_shape")];
+                let shape = match if own.is_null() { &case["in_shape"] } else { own } {
                     Value::Null if name.starts_with("0d/") => Vec::new(),
                     Value::Null => vec![input["n"].as_u64().unwrap() as usize],
                     shape => sizes(shape),

@@ -23,6 +23,7 @@ fn run(case: &Case) -> Result<Vec<Tensor>> {
 /// - sums: `(n + 2) eps sum |x|`, a mean's divided by `n`;
 /// - products: `(n + 2) eps` of the result;
 /// - `logsumexp` and `log_softmax`, which subtract the largest element: `8 eps (max |x| + |result|)`;
+/// - `layer_norm` and `cosine_similarity`, in which terms cancel: `8 eps` of the largest result, or of 1;
 /// - variances, norms and `softmax`: `16 eps` of the result.
 fn closeness(case: &Case, values: &Values, wanted: &[u64]) -> Closeness {
     let op = &case.op[..];
@@ -43,10 +44,13 @@ fn closeness(case: &Case, values: &Values, wanted: &[u64]) -> Closeness {
     let results = wanted.len().max(1);
     let reduced = (input.bits.len() / input.width()).div_ceil(results) as f64;
     let eps = epsilon(values.dtype);
+    let wanted_most =
+        wanted.iter().map(|&bits| crate::values::number(values.dtype, bits).abs()).fold(0.0, f64::max);
     let bound = |result: f64| match op {
         "sum" | "nansum" | "sum_to_size" => (reduced + 2.0) * eps * total.min(reduced * largest),
         "mean" | "nanmean" => (reduced + 2.0) * eps * largest,
         "prod" => (reduced + 2.0) * eps * result.abs(),
+        "layer_norm" | "cosine_similarity" => 8.0 * eps * wanted_most.max(1.0),
         "logsumexp" | "log_softmax" => 8.0 * eps * (largest + result.abs()),
         _ => 16.0 * eps * result.abs(),
     };

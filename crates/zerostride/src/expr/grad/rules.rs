@@ -424,7 +424,7 @@ fn hypot([a, b]: [&Expr; 2], y: &Expr, g: &Expr) -> [Expr; 2] {
     [a, b].map(|operand| g * (operand / y))
 }
 
-/// An exponent that is no integer makes a product of it instead (`formula.rs`).
+/// An exponent that is no integer makes a product of it instead (`formula/`).
 fn ldexp([_, exponent]: [&Expr; 2], _: &Expr, g: &Expr) -> [Expr; 2] {
     [g.ldexp(exponent), 0.0.into()]
 }

@@ -4,15 +4,20 @@
 //!
 //! Formulas on f16 and bf16 run in f32 and are rounded once, at the end.
 
+mod activation;
+mod reduced;
+
 use smallvec::SmallVec;
 use zerostride_kernels::{load_scalar, store_scalar};
 use zerostride_ops::{Category, DType, Inferred, Op, OpError, Scalar, Typed};
-use zerostride_shape::{ErrorClass, Shape, broadcast_shape, sum_to_size_dims};
+use zerostride_shape::broadcast_shape;
 
-use super::dims::{Dims, keepdim};
 use super::node::{Expr, Kind, Meta, Slope};
 use crate::error::printed;
 use crate::{Device, Error, Result};
+
+pub(super) use activation::*;
+pub(super) use reduced::*;
 
 impl Expr {
     /// A node that holds the error of a call with one operand.
@@ -416,184 +421,4 @@ pub(super) fn nan_to_num(input: &Expr, nan: f64, posinf: Option<f64>, neginf: Op
     let largest = input.dtype().map_or(f64::MAX, |dtype| dtype.to_real().largest());
     let [posinf, neginf] = [posinf.unwrap_or(largest), neginf.unwrap_or(-largest)];
     Expr::map(Op::NanToNum, [input.clone(), nan.into(), posinf.into(), neginf.into()])
-}
-
-/// The number of elements that each result of a reduction combines.
-fn reduced_count(meta: &Meta, dims: &Dims) -> Result<usize> {
-    Ok(dims.resolve(meta.shape.ndim())?.iter().map(|&dim| meta.shape[dim]).product())
-}
-
-pub(super) fn mean(input: &Expr, dims: &Dims) -> Expr {
-    formula(Op::Mean, [input], |[input]| {
-        let count = reduced_count(input.meta()?, dims)?;
-        Ok(input.sum(dims.clone()) / count as f64)
-    })
-}
-
-pub(super) fn nanmean(input: &Expr, dims: &Dims) -> Expr {
-    if let Ok(dtype) = input.dtype()
-        && dtype.category() <= Category::Int
-    {
-        let message = format!(
-            "nanmean(): expected input to have floating point or complex dtype but got {}",
-            dtype.scalar_name()
-        );
-        return input.failed("nanmean", Error::Argument { class: ErrorClass::NotImplemented, message });
-    }
-    nansum(input, dims) / input.isnan().logical_not().sum(dims.clone())
-}
-
-pub(super) fn nansum(input: &Expr, dims: &Dims) -> Expr {
-    match input.dtype().map(|dtype| dtype.category()) {
-        Ok(Category::Complex) => {
-            let message = "nansum on CPU does not support complex inputs".to_owned();
-            input.failed("nansum", Error::Argument { class: ErrorClass::NotImplemented, message })
-        }
-        _ => without_nan(input).sum(dims.clone()),
-    }
-}
-
-/// The elements, with 0 for NaN.
-pub(super) fn without_nan(input: &Expr) -> Expr {
-    match input.dtype().map(DType::category) {
-        Ok(Category::Float) => input.masked_fill(input.isnan(), 0.0),
-        _ => input.clone(),
-    }
-}
-
-/// The variance stays in f64, in which it is accumulated, until the root is taken: it may be out of f32's
-/// range where the root is not.
-pub(super) fn std(input: &Expr, (dims, correction): (Dims, f64)) -> Expr {
-    formula(Op::Std, [input], |[input]| {
-        let complex = input.dtype()?.category() == Category::Complex;
-        let input = input.to_dtype(if complex { DType::C128 } else { DType::F64 });
-        Ok(input.var_corrected(dims, correction).sqrt().with_slope(Slope::FlatAtZero))
-    })
-}
-
-/// The maximum along `dims`, subtracted so that exponentials do not overflow; 0 where it is infinite.
-fn shift(input: &Expr, dims: &Dims) -> Result<Expr> {
-    let real = if input.dtype()?.category() == Category::Complex { input.real() } else { input.clone() };
-    let largest = real.amax(keepdim(dims.clone())).with_slope(Slope::Flat);
-    let infinite = largest.abs().eq(f64::INFINITY);
-    Ok(largest.masked_fill(infinite, 0.0))
-}
-
-pub(super) fn logsumexp(input: &Expr, dims: &Dims) -> Expr {
-    formula(Op::Logsumexp, [input], |[input]| {
-        let reduced = dims.resolve(input.meta()?.shape.ndim())?;
-        if input.shape()?.contains(&0) {
-            return Ok(input.exp().sum(dims.clone()).log());
-        }
-        let shift = shift(&input, dims)?;
-        let dropped: Vec<isize> = reduced.iter().map(|&dim| dim as isize).collect();
-        let added = if dims.keepdim { shift.clone() } else { shift.squeeze_dims(&dropped) };
-        let shifted = Expr::map_within(Op::Sub, [input, shift]);
-        Ok(shifted.exp().sum(dims.clone()).log() + added)
-    })
-}
-
-/// A formula along one dimension, whose value lies in row-major order, as PyTorch's. The dimension is checked
-/// before the dtype; an empty input is returned as it is, whatever its dtype.
-fn along(op: Op, input: &Expr, dim: isize, body: impl FnOnce(Expr) -> Result<Expr>) -> Expr {
-    let attempt = || {
-        let shape = input.shape()?;
-        let along = Dims::from(dim).resolve(shape.len())?;
-        if shape.contains(&0) {
-            return Ok(input.clone());
-        }
-        match op.infer(&[input.meta()?.typed]) {
-            // Along other dimensions than the last, PyTorch uses another kernel, whose name is in the
-            // message.
-            Err(error) if along.iter().any(|dim| dim + 1 < shape.len()) => Err(Error::Argument {
-                class: error.class(),
-                message: error.to_string().replace("_lastdim", ""),
-            }),
-            _ => Ok(formula(op, [input], |[input]| body(input)).in_row_major_order()),
-        }
-    };
-    attempt().unwrap_or_else(|error| input.failed(op.name(), error))
-}
-
-pub(super) fn softmax(input: &Expr, dim: isize) -> Expr {
-    along(Op::Softmax, input, dim, |input| {
-        let largest = input.amax(keepdim(dim)).with_slope(Slope::Flat);
-        let exponentials = Expr::map_within(Op::Sub, [input, largest]).exp();
-        let sum = exponentials.sum(keepdim(dim));
-        Ok(Expr::map_within(Op::Div, [exponentials, sum]))
-    })
-}
-
-pub(super) fn log_softmax(input: &Expr, dim: isize) -> Expr {
-    along(Op::LogSoftmax, input, dim, |input| {
-        let largest = input.amax(keepdim(dim)).with_slope(Slope::Flat);
-        let shifted = Expr::map_within(Op::Sub, [input, largest]);
-        let logarithm = shifted.exp().sum(keepdim(dim)).log();
-        Ok(Expr::map_within(Op::Sub, [shifted, logarithm]))
-    })
-}
-
-/// Squares and powers of f32 are summed in f64, so that they do not overflow where the norm would not.
-pub(super) fn norm(input: &Expr, p: f64, dims: &Dims) -> Expr {
-    let attempt = || {
-        let Inferred { result, .. } = infer(Op::Norm, &[input])?;
-        let meta = input.meta()?;
-        if (p.is_infinite() || p < 0.0) && meta.shape.numel() == 0 {
-            refuse_empty_norm(p, &meta.shape, dims)?;
-        }
-        let magnitude = input.abs();
-        let dims = dims.clone();
-        let norm = match p {
-            0.0 => input.ne(0).with_slope(Slope::Flat).to_dtype(result.opmath()).sum(dims),
-            f64::INFINITY => magnitude.amax(dims),
-            f64::NEG_INFINITY => magnitude.amin(dims),
-            1.0 => magnitude.to_dtype(result.opmath()).sum(dims),
-            2.0 => {
-                // Of real numbers the square needs no modulus, whose derivative jumps at 0.
-                let real = input.dtype()?.category() < Category::Complex;
-                let squared = if real { input } else { &magnitude }.to_dtype(DType::F64).square();
-                squared.sum(dims).sqrt().with_slope(Slope::FlatAtZero)
-            }
-            p => {
-                let powers = magnitude.to_dtype(DType::F64).pow(p).with_slope(Slope::FlatAtZero);
-                powers.sum(dims).pow(1.0 / p).with_slope(Slope::FlatAtZero)
-            }
-        };
-        Ok(norm.to_dtype(result))
-    };
-    attempt().unwrap_or_else(|error| input.failed("norm", error))
-}
-
-fn refuse_empty_norm(p: f64, shape: &Shape, dims: &Dims) -> Result<()> {
-    let p = if p.is_infinite() {
-        if p > 0.0 { "inf".to_owned() } else { "-inf".to_owned() }
-    } else {
-        p.to_string()
-    };
-    if dims.is_all() {
-        return Err(Error::runtime(format_args!(
-            "linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not have an identity"
-        )));
-    }
-    match dims.resolve(shape.ndim())?.iter().find(|&&dim| shape[dim] == 0) {
-        Some(dim) => Err(Error::runtime(format_args!(
-            "linalg.vector_norm cannot compute the {p} norm on the dimension {dim}because this dimension is empty and the operation does not have an identity"
-        ))),
-        None => Ok(()),
-    }
-}
-
-pub(super) fn sum_to_size(input: &Expr, target: &[usize]) -> Expr {
-    let attempt = || {
-        let meta = input.meta()?;
-        let dims: Vec<isize> =
-            sum_to_size_dims(&meta.shape, target)?.into_iter().map(|dim| dim as isize).collect();
-        // For an empty target PyTorch calls `sum` even if there is nothing to reduce, which promotes integers
-        // to i64.
-        let stays = dims.is_empty() && !target.is_empty();
-        let summed = if stays { input.clone() } else { input.sum(keepdim(&dims[..])) };
-        let sizes: Vec<isize> = target.iter().map(|&size| size as isize).collect();
-        Ok(summed.reshape(&sizes))
-    };
-    attempt().unwrap_or_else(|error| input.failed("sum_to_size", error))
 }
