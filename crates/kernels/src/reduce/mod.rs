@@ -115,6 +115,11 @@ impl Reducer {
         }
     }
 
+    /// Whether what has been accumulated by code is the result: in one lane, and in the dtype of results.
+    pub fn yields_accumulators(&self) -> bool {
+        self.accumulator().is_some() && lanes(self.reduced) == 1 && self.takes == self.result()
+    }
+
     /// The operation.
     pub fn op(&self) -> Reduction {
         self.op

@@ -36,7 +36,7 @@ pub(crate) use grid::{FoldForm, Grid, LANE_ROWS, widest};
 #[cfg(feature = "cuda")]
 pub(crate) use liveness::last_reads;
 pub(crate) use lower::Leaf;
-pub(crate) use pairs::{PAIR_COLUMNS, PAIR_ROWS, Pairs};
+pub(crate) use pairs::{KnownPairs, PAIR_COLUMNS, PAIR_ROWS, Pairs};
 pub(crate) use panel::{LEAST_PRINTED_ROW_BYTES, Panel, PanelWalk, RowForm};
 pub(crate) use program::{
     Buffer, ElementSource, Factor, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS,

@@ -1,7 +1,8 @@
 //! Owns the recognition of reductions over pairs of rows and columns, as of squared distances. It does not
 //! run them (`exec/body/pairwise.rs`), nor know how a block of them is reduced (`kernels`).
 
-use zerostride_kernels::{Pairwise, Term};
+use smallvec::SmallVec;
+use zerostride_kernels::{LEAF_ELEMENTS, Pairwise, Term};
 use zerostride_ops::{DType, Op, Reduction};
 
 use super::program::{Instruction, Program};
@@ -13,31 +14,54 @@ pub(crate) const PAIR_COLUMNS: usize = 16;
 
 /// A reduction over pairs, found in a program.
 pub(crate) struct Pairs {
-    op: Reduction,
-    /// Of elements, and of results.
-    pub(crate) dtype: DType,
-    pub(crate) results: DType,
-    term: Term,
-    /// The loads of rows and columns.
-    pub(crate) row: usize,
-    pub(crate) column: usize,
+    /// For each load whether its elements are those of rows, the same for all columns; the others are those
+    /// of columns, the same for all rows.
+    pub(crate) are_rows: SmallVec<[bool; 4]>,
     pub(crate) depth: usize,
-    /// The size of the innermost kept dimensions.
+    /// The sizes of the innermost kept dimensions.
     pub(crate) rows: usize,
     pub(crate) columns: usize,
+    /// What a kernel computes, if there is one.
+    pub(crate) known: Option<KnownPairs>,
+}
+
+/// A reduction over pairs that has a kernel.
+#[derive(Clone, Copy)]
+pub(crate) struct KnownPairs {
+    op: Reduction,
+    dtype: DType,
+    term: Term,
+    depth: usize,
 }
 
 impl Pairs {
-    /// The reduction over pairs that a program is, if it is one: of its two loads, one is the same along the
-    /// innermost kept dimension, the other along the one before.
+    /// The reduction over pairs that a program is, if it is one: of its loads, some are the same along the
+    /// innermost kept dimension, the others along the one before.
     pub(crate) fn find(op: Reduction, program: &Program, walk: &ReduceWalk) -> Option<Pairs> {
         let (kept, reduced) = walk.sizes.split_at(walk.kept);
         let ([.., rows, columns], &[depth]) = (kept, reduced) else { return None };
         let (rows, columns) = (*rows, *columns);
         let repeats = |load: usize, dim: usize| walk.loads[load].1[kept.len() - dim] == 0;
-        let (row, column) = match &program.loads[..] {
-            [_, _] if repeats(0, 1) && repeats(1, 2) => (0, 1),
-            [_, _] if repeats(1, 1) && repeats(0, 2) => (1, 0),
+        let of_rows = |load: usize| match (repeats(load, 1), repeats(load, 2)) {
+            (true, _) => Some(true),
+            (false, true) => Some(false),
+            (false, false) => None,
+        };
+        let are_rows: SmallVec<[bool; 4]> = (0..program.loads.len()).map(of_rows).collect::<Option<_>>()?;
+        let are_both = [true, false].iter().all(|kind| are_rows.contains(kind));
+        let are_many = rows >= PAIR_ROWS && columns >= PAIR_COLUMNS && (1..=LEAF_ELEMENTS).contains(&depth);
+        (are_both && are_many).then(|| {
+            let known = KnownPairs::find(op, program, &are_rows, depth);
+            Pairs { are_rows, depth, rows, columns, known }
+        })
+    }
+}
+
+impl KnownPairs {
+    fn find(op: Reduction, program: &Program, are_rows: &[bool], depth: usize) -> Option<KnownPairs> {
+        let (row, column) = match are_rows {
+            [true, false] => (0, 1),
+            [false, true] => (1, 0),
             _ => return None,
         };
         let load = |register: usize| match program.instructions[register] {
@@ -74,12 +98,11 @@ impl Pairs {
         };
         let dtype = program.dtypes[0];
         let results = term.results(dtype);
-        let found = Pairs { op, dtype, results, term, row, column, depth, rows, columns };
+        let found = KnownPairs { op, dtype, term, depth };
         // Converted loads are tiles.
         let is_plain = program.dtypes[program.result] == results
             && program.dtypes.iter().all(|&other| other == dtype || other == results);
-        (is_plain && rows >= PAIR_ROWS && columns >= PAIR_COLUMNS && found.kernel(PAIR_COLUMNS).is_some())
-            .then_some(found)
+        (is_plain && found.kernel(PAIR_COLUMNS).is_some()).then_some(found)
     }
 
     /// The kernel for rows of so many results, a multiple of [`PAIR_COLUMNS`].

@@ -7,6 +7,7 @@ mod division;
 mod every_layout;
 mod instruction_sets;
 mod oracle;
+mod pairs;
 mod placed;
 mod random;
 mod rows;

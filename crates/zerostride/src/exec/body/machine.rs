@@ -4,7 +4,7 @@
 
 use smallvec::SmallVec;
 use zerostride_code::Write;
-use zerostride_kernels::{CACHE_LINE_BYTES, Fault, LEAF_ELEMENTS, PackDim, copy_row, pack};
+use zerostride_kernels::{CACHE_LINE_BYTES, Fault, LEAF_ELEMENTS, PackDim, copy_row, lanes, pack};
 
 use super::load_kind::LoadKind;
 use super::native::{End, Printed};
@@ -348,6 +348,49 @@ impl Compiled {
         }
     }
 
+    /// Hands elements of pairs to accumulators, which are all `empty` before: for each of `lines` lines
+    /// those of every lane, one after the other, `len` of each, which the rows of the lane enter out of
+    /// `depth` rows. The elements of a load are the rows, the same for all lines, or, if it is read as a
+    /// splat, `depth` for each line.
+    ///
+    /// # Panics
+    /// If a load has other elements, or there are other accumulators.
+    pub(super) fn accumulate_pairs(
+        &self,
+        (lines, depth, len): (usize, usize, usize),
+        loads: &[&[u8]],
+        (empty, held): (&[u8], &mut [u8]),
+    ) {
+        let (code, lanes) = (self.accumulating_code(lines * depth, len), lanes(depth));
+        let (code, bytes) = (code.expect("it has been printed"), len * self.item);
+        let is_own = self.accumulating.as_ref().is_some_and(|code| matches!(code.end(), End::Across(_)));
+        assert!(is_own && empty.len() == self.item && held.len() == lines * lanes * bytes);
+        assert_eq!(loads.len(), self.loads.len());
+        for (load, &(kind, item)) in loads.iter().zip(&self.loads) {
+            let elements = if kind == LoadKind::Splat { lines } else { len };
+            assert!(!matches!(kind, LoadKind::Stepped(_)) && load.len() == elements * depth * item);
+        }
+        repeat(empty, held);
+        let held = held.as_mut_ptr();
+        for lane in 0..lanes {
+            let places = loads.iter().zip(&self.loads).map(|(load, &(kind, item))| {
+                let (row, further) = match kind {
+                    LoadKind::Splat => (item, depth * item),
+                    _ => (len * item, 0),
+                };
+                let first = load.as_ptr().cast_mut().wrapping_add(lane * row);
+                (RowAddress { first, step: (lanes * row) as isize }, further as isize)
+            });
+            let end = (RowAddress { first: held.wrapping_add(lane * bytes), step: 0 }, self.item);
+            let mut calls = self.calls(code, places, [(end, (lanes * bytes) as isize); 2]);
+            for line in 0..lines {
+                // SAFETY: the loads have these rows of elements, and each lane of a line has accumulators of
+                // its own.
+                unsafe { calls.run(line, (depth - lane).div_ceil(lanes), len) };
+            }
+        }
+    }
+
     /// # Panics
     /// If there is not a feed for each load, a feed or the sink has fewer rows or elements, or elements at
     /// other distances.
@@ -437,7 +480,7 @@ fn fits(len: usize, item: usize, bytes: usize) -> bool {
 }
 
 /// So many bytes of a tile, which becomes larger where it has fewer.
-fn room(tile: &mut Scratch, bytes: usize) -> &mut [u8] {
+pub(super) fn room(tile: &mut Scratch, bytes: usize) -> &mut [u8] {
     if tile.bytes_mut().len() < bytes {
         *tile = Scratch::new(bytes);
     }

@@ -14,6 +14,7 @@ use super::fold;
 use super::load_kind::LoadKind;
 use super::machine::{ResultTile, Taken, Tiles};
 use super::native::{End, is_worth_printing};
+use super::pairwise::PairLoop;
 use super::program::Compiled;
 use crate::exec::cache;
 use crate::exec::elements::{
@@ -21,8 +22,8 @@ use crate::exec::elements::{
 };
 use crate::memory::Block;
 use crate::plan::{
-    Cost, ElementSource, FoldForm, Grid, LANE_ROWS, Pairs, REDUCED_TILE_ELEMENTS, ReduceWalk,
-    SHORT_LINE_ELEMENTS, Work,
+    Cost, ElementSource, FoldForm, Grid, LANE_ROWS, REDUCED_TILE_ELEMENTS, ReduceWalk, SHORT_LINE_ELEMENTS,
+    Work,
 };
 use crate::threads::parts;
 use crate::{Result, interrupt, num_threads};
@@ -57,7 +58,7 @@ struct ReduceLoops(OnceBox<(Shape, ReduceLoop, ReduceLoops)>);
 /// The loop over a window, wherever it begins.
 struct ReduceLoop {
     walk: ReduceWalk,
-    pairs: Option<Pairs>,
+    pairs: Option<PairLoop>,
     /// The program over lines of a tile.
     compiled: Compiled,
     /// The fewest elements of a line that is worth being read in place, among several.
@@ -125,9 +126,10 @@ pub(in crate::exec) fn run<'a>(
             let kinds: Vec<LoadKind> = (0..program.loads.len()).map(kind).collect();
             Compiled::new(program, &kinds, false)
         };
-        let pairs = Pairs::find(reducer.op(), program, &walk);
+        let pairs = PairLoop::new(&reducer, program, &walk);
+        let is_paired = pairs.as_ref().is_some_and(|pairs| pairs.is_ready(elements));
         let (form, count) = (walk.form(false), lanes(reduced.numel()));
-        let is_alone = pairs.is_none() && !walk.repeats && !walk.is_load;
+        let is_alone = !is_paired && !walk.repeats && !walk.is_load;
         let one = reducer.accumulator().filter(|_| is_alone);
         // Vectors of elements enter vectors of accumulators.
         let along = one.as_ref().filter(|_| form == FoldForm::Along && count > 1);
@@ -142,7 +144,7 @@ pub(in crate::exec) fn run<'a>(
             let lines = if let Some(end) = end { lines.accumulating(program, end) } else { lines };
             (lines.prefetching(cache::prefetch_bytes(prepared.cost.bytes(), 0, true)), shortest)
         };
-        let may_be_printed = across.is_none() && is_worth_printing(elements);
+        let may_be_printed = across.is_none() && !is_paired && is_worth_printing(elements);
         let printed = may_be_printed.then(|| of_lines(1)).filter(|(lines, _)| lines.is_printed_for(elements));
         let (compiled, shortest) = printed.unwrap_or_else(|| of_lines(SHORT_LINE_ELEMENTS));
         let empty = match (along, &across) {
@@ -162,8 +164,9 @@ pub(in crate::exec) fn run<'a>(
         ReduceInput::new(elements.expect("a reduction writes into memory of its own"), walk.kept)
     });
     let inputs: SmallVec<[ReduceInput<'_>; 4]> = inputs.collect();
-    if let Some(pairs) = pairs {
-        return pairs.run(&inputs, prepared.finish.as_ref(), out);
+    let item = prepared.finish.as_ref().map_or(dtype.item_size(), |finish| finish.loads[0].1);
+    if let Some(pairs) = pairs.as_ref().filter(|pairs| pairs.is_ready(elements)) {
+        return pairs.run(&reducer, &inputs, prepared.finish.as_ref(), (out, item));
     }
     let slices: SmallVec<[Option<ElementSlice<'_>>; 4]> =
         inputs.iter().map(|input| input.slice(&out)).collect();
@@ -177,7 +180,6 @@ pub(in crate::exec) fn run<'a>(
             && slices.iter().all(Option::is_some)
             && reduce_loop.takes_in_place((form, wide), &inputs, elements);
     let columns = if is_in_place { wide } else { walk.columns(form, false, grain) };
-    let item = prepared.finish.as_ref().map_or(dtype.item_size(), |finish| finish.loads[0].1);
     let (inputs, slices, Grid { results, count, .. }) = (&inputs[..], &slices[..], walk.grid);
     let (across, empty) = (across.as_ref(), empty.as_deref());
     let reduction = WindowReduction {

@@ -196,6 +196,10 @@ impl Scratch {
         self.0.as_mut().map_or(&mut [], Fresh::bytes_mut)
     }
 
+    pub(in crate::exec) fn bytes(&self) -> &[u8] {
+        self.0.as_ref().map_or(&[], Fresh::bytes)
+    }
+
     /// The same as what a step may read and write.
     ///
     /// # Panics
