@@ -1,7 +1,7 @@
 //! Owns the conversion of what is between the brackets of `x[...]` to items of an index. It does not know
 //! what an index means.
 
-use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
 use zerostride::{Category, DType, Expr, Index, Tensor};
@@ -129,9 +129,23 @@ fn picked(tensor: &Tensor, items: &[Index]) -> usize {
     if items.iter().any(picks) { tensor.numel() } else { 0 }
 }
 
+/// Refuses an integer that is assigned to integers and has more bits than they, or a sign that they have not.
+fn check_fits(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<()> {
+    if !value.is_exact_instance_of::<PyInt>() || dtype.category() != Category::Int {
+        return Ok(());
+    }
+    let too_long = |_| PyValueError::new_err(sequence::TOO_LONG);
+    match dtype {
+        DType::U64 => value.extract::<u64>().map(drop),
+        _ => value.extract::<i64>().map(drop).map_err(too_long),
+    }
+}
+
+
 /// `tensor[key] = value`.
 pub(crate) fn set(tensor: &Tensor, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let items = items(key, tensor.ndim())?;
+    check_fits(value, tensor.dtype())?;
     // Arrays of other libraries, lists, and integers that only u64 can hold are converted to the tensor's
     // dtype.
     let converted = || nested::tensor(value, Some(tensor.dtype())).map(Given::Foreign);

@@ -155,6 +155,9 @@ impl Lists {
         let (numbers, shape) = (&self.numbers, &self.shape);
         let category = numbers.iter().map(|number| number.category()).max().unwrap_or(Category::Float);
         let dtype = self.dtype.or(self.natural).unwrap_or(DType::DEFAULT_FLOAT);
+        // An integer beside a float is no float where integers are wanted; what only u64 holds is one here.
+        let are_ints = dtype.category() == Category::Int && dtype != DType::U64;
+        let category = if are_ints { category.min(Category::Int) } else { category };
         numbers.iter().try_for_each(|number| check(*number, dtype))?;
         // Built in the widest dtype of the category, so that the engine's conversion is the only rounding.
         let built = match category {

@@ -325,8 +325,16 @@ impl<'a, 'py> Gathered<'a, 'py> {
         self.wide |= is_wide(object, &given);
         self.narrow = self.narrow.or_else(|| narrow(&given));
         self.numels.push(given.numel());
-        Ok(match given {
-            Given::Number(number) if kind != Some(Kind::Operand) => Argument::Number(number),
+        // What is no operand is a number, also as NumPy's or as a tensor without dimensions.
+        let is_number = !matches!(kind, None | Some(Kind::Operand));
+        Ok(match &given {
+            Given::Number(number) if is_number => Argument::Number(*number),
+            Given::Tensor(number) if is_number && number.ndim() == 0 => {
+                Argument::Number(number.scalar_at(&[]).map_err(raise)?)
+            }
+            Given::Foreign(number) if is_number && number.ndim() == 0 => {
+                Argument::Number(number.scalar_at(&[]).map_err(raise)?)
+            }
             given => Argument::Expr(given.expr()),
         })
     }

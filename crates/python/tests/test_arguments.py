@@ -282,3 +282,53 @@ print(peak() - before)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True)
     assert int(done.stdout) < 256 * 1024
+
+
+ONES = zs.ones(2, 3)
+
+
+@pytest.mark.parametrize(
+    "call, plain",
+    [
+        (lambda: ONES.sum(np.int64(0)), lambda: ONES.sum(0)), (lambda: ONES.amax(zs.tensor(1)), lambda: ONES.amax(1)),
+        (lambda: ONES.softmax(np.int32(-1)), lambda: ONES.softmax(-1)), (lambda: ONES.norm(np.float32(1), np.int8(0)), lambda: ONES.norm(1, 0)),
+        (lambda: zs.add(ONES, ONES, alpha=np.int64(2)), lambda: zs.add(ONES, ONES, alpha=2)), (lambda: ONES.round(decimals=np.int64(1)), lambda: ONES),
+        (lambda: ONES.var(0, correction=np.float64(0)), lambda: ONES.var(0, correction=0)), (lambda: ONES.any(0, keepdim=np.True_), lambda: ONES.any(0, keepdim=True)),
+        (lambda: zs.fuse(lambda x: x.sum(axis=np.int64(0)))(np.ones((2, 3))), lambda: zs.tensor([2.0, 2.0, 2.0], dtype=zs.float64)),
+        (lambda: zs.fuse(lambda x: np.expand_dims(x, np.int64(0)))(np.ones((2, 3))), lambda: ONES.double()[None]),
+    ],
+)  # fmt: skip
+def test_numbers_of_numpy_and_tensors_without_dimensions_are_numbers(call, plain):
+    found, wanted = zs.asarray(call()), plain()
+    assert found.shape == wanted.shape and found.dtype == wanted.dtype and zs.equal(found, wanted)
+
+
+@pytest.mark.parametrize("dtype, value", [(zs.int64, 2**63), (zs.int8, 2**64 - 1), (zs.uint64, -1), (zs.uint64, 2**64)])
+def test_what_is_assigned_to_integers_is_no_longer_than_they(dtype, value):
+    x = zs.zeros(2, dtype=dtype)
+    for key in (0, slice(None), ..., [0], zs.tensor([True, False])):
+        with pytest.raises((ValueError, OverflowError)):
+            x[key] = value
+    assert x.tolist() == [0, 0]
+
+
+def test_integers_beside_floats_are_not_rounded_where_integers_are_wanted():
+    assert zs.tensor([2**53 + 1, 1.5, True], dtype=zs.int64).tolist() == [2**53 + 1, 1, 1]
+    assert zs.isin(zs.tensor([1, 44], dtype=zs.uint8), 300).tolist() == [False, True]  # As torch, which wraps.
+
+
+def test_random_numbers_repeat_after_manual_seed():
+    def drawn():
+        like = zs.zeros(3, 4, dtype=zs.float64)
+        return [zs.rand(5), zs.randn_like(like), zs.rand_like(like), zs.randint(-3, 9, (50,)), zs.randint(4, (2, 2)), zs.randperm(20)]
+
+    zs.manual_seed(7)
+    first, second = drawn(), drawn()
+    zs.manual_seed(7)
+    assert all(map(zs.equal, first, drawn()))
+    assert not any(map(zs.equal, first, second))
+    assert first[1].dtype == zs.float64 and first[1].shape == (3, 4)
+    assert set(first[3].tolist()) <= set(range(-3, 9)) and set(first[4].reshape(-1).tolist()) <= set(range(4))
+    assert sorted(first[5].tolist()) == list(range(20))
+    with pytest.raises(RuntimeError, match="random_ expects 'from' to be less than 'to', but got from=5 >= to=5"):
+        zs.randint(5, 5, (2,))

@@ -250,11 +250,17 @@ def test_functions_of_torch_with_their_private_arguments(torch):
         lambda x: torch.linalg.norm(x, 3, dim=1), lambda x: torch.linalg.norm(x, dim=(0, 1), keepdim=True), torch.linalg.vector_norm,
         lambda x: torch.linalg.vector_norm(x, float("inf"), dim=-1), lambda x: torch.linalg.vector_norm(x, ord=0, dim=(0,), keepdim=True),
         torch.linalg.matrix_norm, functional.normalize, lambda x: functional.normalize(x, p=1, dim=0, eps=1e-3),
+        lambda x: functional.layer_norm(x, (4,)), lambda x: functional.layer_norm(x, (4,), torch.ones(4), torch.ones(4), 0.1),
+        lambda x: functional.rms_norm(x, (3, 4)), functional.elu, functional.selu, lambda x: functional.celu(x, 2.0), functional.mish,
+        functional.leaky_relu, functional.hardtanh, functional.relu6, functional.hardswish, functional.hardsigmoid, functional.logsigmoid,
+        functional.softsign, functional.tanhshrink, functional.hardshrink, functional.softshrink, lambda x: functional.threshold(x, 0.1, 0),
+        lambda x: torch.cdist(x, x, p=1), lambda x: functional.cosine_similarity(x, torch.ones(4), dim=-1), torch.trace,
+        lambda x: functional.pairwise_distance(x, torch.ones(4)), lambda x: torch.inner(x, x), lambda x: x.unflatten(1, (2, 2)),
     ]:  # fmt: skip
         torch.testing.assert_close(zs.fuse(function)(x), function(x))
     for function in [
         lambda x: torch.linalg.norm(x, 2), lambda x: torch.norm(x, "nuc"), lambda x: functional.relu(x, inplace=True), functional.dropout, lambda x: functional.conv1d(x, x), torch.linalg.svd, torch.fft.fft,
-        lambda x: functional.layer_norm(x, (4,)), lambda x: functional.softmax(x, dim=0) if functional.dropout(x) is None else x,
+        lambda x: functional.softmax(x, dim=0) if functional.dropout(x) is None else x,
     ]:  # fmt: skip
         with pytest.raises(zs.TraceError, match="torch|a traced function"):
             zs.fuse(function)(x)

@@ -53,7 +53,7 @@ def _averaged(a, dtype):
 def _over(function, a, axis, keepdims, **options):
     """A reduction, where ``axis=()`` means no dimension, as in NumPy: over a new one of size 1. In PyTorch it
     means all."""
-    if axis == ():
+    if isinstance(axis, (tuple, list)) and not axis:
         return function(zs.unsqueeze(a, -1), -1, **options)
     return function(a, axis, keepdim=keepdims, **options)
 
@@ -666,20 +666,17 @@ def _torch_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):
 
 def _torch_any_norm(A, ord=None, dim=None, keepdim=False, dtype=None):
     """``torch.linalg.norm``: that of vectors or of matrices, by the dimensions."""
-    ranks = A.ndim if dim is None else 1 if isinstance(dim, int) else len(dim)
+    ranks = A.ndim if dim is None else len(dim) if isinstance(dim, (tuple, list)) else 1
     if ord is None or ranks == 1:
         return _torch_norm(A, 2 if ord is None else ord, dim, keepdim, dtype)
     return _torch_matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype)
 
 
-def _torch_normalize(input, p=2.0, dim=1, eps=1e-12):
-    return input / zs.clamp_min(zs.norm(input, p, dim, keepdim=True), eps)
-
-
-# Torch's functions that are no rows of the tables, or have other parameters there.
+# Torch's functions that are no rows of the tables, or have another name or parameters there.
 _TORCH = {
     "norm": _torch_norm, "linalg_vector_norm": lambda x, ord=2, *rest, **options: _torch_norm(x, ord, *rest, **options),
-    "linalg_norm": _torch_any_norm, "linalg_matrix_norm": _torch_matrix_norm, "normalize": _torch_normalize,
+    "linalg_norm": _torch_any_norm, "linalg_matrix_norm": _torch_matrix_norm, "log_sigmoid": zs.logsigmoid, "_threshold": zs.threshold,
+    "cdist": lambda x1, x2, p=2.0, compute_mode=None: zs.cdist(x1, x2, p),
 }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
     if all(isinstance(operand, _NUMBERS) for operand in pair):
         raise TypeError("isin(): one of elements and test_elements must be an array, and both are numbers")
     dtype = zs.result_type(*pair)
-    pair = [zs.tensor(operand, dtype=dtype) if isinstance(operand, _NUMBERS) else operand.to(dtype) for operand in pair]
+    pair = [_of_dtype(operand, dtype) if isinstance(operand, _NUMBERS) else operand.to(dtype) for operand in pair]
     if dtype in _OWN or any(isinstance(operand, zs.Expr) for operand in pair):
         found = (pair[0].unsqueeze(-1) == pair[1].reshape(-1)).any(-1)
     else:
@@ -33,3 +33,11 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
 
         found = zs.asarray(numpy.isin(*(operand.numpy() for operand in pair), assume_unique=assume_unique))
     return zs.ne(found, invert, out=out)
+
+
+def _of_dtype(number, dtype):
+    """The number as a tensor; it wraps around if the dtype does not hold it, as in PyTorch."""
+    try:
+        return zs.tensor(number, dtype=dtype)
+    except (OverflowError, RuntimeError):
+        return zs.tensor(number).to(dtype)

@@ -304,7 +304,7 @@ def concat(arrays, /, *, axis=0):
 
 
 def expand_dims(x, /, axis=0):
-    if isinstance(axis, int):
+    if not isinstance(axis, (tuple, list)):
         return zs.unsqueeze(x, axis)
     ndim = x.ndim + len(axis)
     dims = sorted(dim + ndim if dim < 0 else dim for dim in axis)
@@ -340,7 +340,7 @@ def reshape(x, /, shape, *, copy=None):
 
 
 def roll(x, /, shift, *, axis=None):
-    if isinstance(shift, int) and isinstance(axis, tuple):
+    if not isinstance(shift, (tuple, list)) and isinstance(axis, tuple):
         shift = (shift,) * len(axis)
     return zs.roll(x, shift, axis)
 
@@ -455,7 +455,7 @@ def _total_dtype(x, dtype):
 
 def _total(function, x, axis, dtype, keepdims):
     dtype = _total_dtype(x, dtype)
-    if axis == ():
+    if isinstance(axis, (tuple, list)) and not axis:
         return astype(x, dtype)
     return astype(function(astype(x, dtype, copy=False), axis, keepdim=keepdims), dtype, copy=False)
 
@@ -492,7 +492,7 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
 def _over(function, x, axis, keepdims, **options):
     """A reduction, where ``axis=()`` means no dimension: over a new one of size 1. In PyTorch it means all.
     """
-    if axis == ():
+    if isinstance(axis, (tuple, list)) and not axis:
         return function(zs.unsqueeze(x, -1), -1, **options)
     return function(x, axis, keepdim=keepdims, **options)
 

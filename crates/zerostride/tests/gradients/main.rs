@@ -103,6 +103,18 @@ fn gradients_keep_the_operands_dtypes() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn norms_and_deviations_change_by_nothing_at_0_forwards_as_backwards() -> Result<()> {
+    let (zeros, ones) = (Tensor::zeros(&[3])?, Tensor::ones(&[3])?);
+    let x = Expr::from(&zeros);
+    let points = (x.unsqueeze(1) - &x).unsqueeze(-1);
+    for f in [x.norm(2.0, ..), x.norm(1.5, ..), x.norm(0.5, ..), x.std(..), points.norm(2.0, -1).sum(..)] {
+        assert_eq!(f.jvp(&[(&zeros, (&ones).into())])?.eval()?.item::<f32>()?, 0.0);
+        assert_eq!(f.grad(&[&zeros])?[0].eval()?.to_vec::<f32>()?, [0.0; 3]);
+    }
+    Ok(())
+}
+
 /// Of a function of a row and a column, the change in a direction beside the product with each element of a
 /// cotangent.
 #[test]

@@ -137,12 +137,18 @@ fn step(node: &Expr, cotangent: &Expr) -> Result<Cotangents> {
             if let Some(clamped) = clamped(node) {
                 return Ok(rules::clamp(clamped.map(|operand| met((0, &operand))), &cotangent));
             }
-            let operands: Cotangents = operands.iter().enumerate().map(met).collect();
+            let mut operands: Cotangents = operands.iter().enumerate().map(met).collect();
+            let is_zero = (node.node().slope == Slope::FlatAtZero).then(|| operands[0].eq(0.0));
+            let mut result = result;
+            if let Some(is_zero) = &is_zero {
+                // An infinite factor would make NaN of the zero, where the pullback itself is pulled back.
+                let finite = |expr: &Expr| Expr::from(1.0).where_(is_zero, expr);
+                (operands[0], result) = (finite(&operands[0]), finite(&result));
+            }
             let mut pulled = rules::of_map(*op, &operands, &result, &cotangent)
                 .ok_or_else(|| without_derivative(*op, node))?;
-            if node.node().slope == Slope::FlatAtZero {
-                let is_zero = operands[0].eq(0.0);
-                pulled.iter_mut().for_each(|new| *new = Expr::from(0.0).where_(&is_zero, &*new));
+            if let Some(is_zero) = &is_zero {
+                pulled.iter_mut().for_each(|new| *new = Expr::from(0.0).where_(is_zero, &*new));
             }
             pulled
         }
