@@ -295,7 +295,7 @@ macro_rules! for_each_op {
                 /// `input`, at least `min`; NaN if an operand is.
                 ClampMin    clamp_min    clamp_min_ real  common -      "clamp_min_scalar_cpu" (input, min: operand);
                 /// `input` where it is positive, else `alpha * (exp(input / alpha) - 1)`.
-                Celu        celu         celu_    floats  common -      "elu_cpu"    (input, alpha: float "alpha=1.0");
+                Celu        celu         -        floats  common -      "elu_cpu"    (input, alpha: float "alpha=1.0");
                 /// `input` where it is positive, else `alpha * (exp(input) - 1)`.
                 Elu         elu          -        floats  common -      "elu_cpu"    (input, alpha: float "alpha=1.0");
                 /// `pow` carried out in f64 or c128.
@@ -323,7 +323,7 @@ macro_rules! for_each_op {
                 /// `input` held between 0 and 6, where the derivative is 0.
                 Relu6       relu6        -        ordered common -      "clamp_cpu"  (input);
                 /// `scale * elu(input, alpha)` with the two numbers that keep mean 0 and variance 1.
-                Selu        selu         selu_    floats  common -      "elu_cpu"    (input);
+                Selu        selu         -        floats  common -      "elu_cpu"    (input);
                 /// `input` moved by `lambd` towards 0, and 0 between `-lambd` and `lambd`.
                 Softshrink  softshrink   -        floats  common -      "softshrink_check" (input, lambd: float "lambd=0.5");
                 /// `input / (1 + |input|)`.

@@ -656,8 +656,6 @@ class _Operations:
         """`input`, at least `min`; NaN if an operand is."""
     def celu(self, alpha: _Number = 1.0, *, out: Any = None) -> Tensor:
         """`input` where it is positive, else `alpha * (exp(input / alpha) - 1)`."""
-    def celu_(self, alpha: _Number = 1.0) -> Tensor:
-        """`input` where it is positive, else `alpha * (exp(input / alpha) - 1)`."""
     def elu(self, alpha: _Number = 1.0, *, out: Any = None) -> Tensor:
         """`input` where it is positive, else `alpha * (exp(input) - 1)`."""
     def float_power(self, exponent: _Operand, *, out: Any = None) -> Tensor:
@@ -689,8 +687,6 @@ class _Operations:
     def relu6(self, *, out: Any = None) -> Tensor:
         """`input` held between 0 and 6, where the derivative is 0."""
     def selu(self, *, out: Any = None) -> Tensor:
-        """`scale * elu(input, alpha)` with the two numbers that keep mean 0 and variance 1."""
-    def selu_(self) -> Tensor:
         """`scale * elu(input, alpha)` with the two numbers that keep mean 0 and variance 1."""
     def softshrink(self, lambd: _Number = 0.5, *, out: Any = None) -> Tensor:
         """`input` moved by `lambd` towards 0, and 0 between `-lambd` and `lambd`."""
