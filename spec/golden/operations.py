@@ -46,11 +46,6 @@ tanhshrink threshold""".split()
 UNARY = sorted(rows("One operand") - {"frexp_exponent", "frexp_mantissa", "gelu_tanh", *SPECIAL} | {"frexp", "nan_to_num", "softplus", *ACTIVATIONS})
 BINARY = sorted(rows("Two operands") - {"div_trunc"} | {"clamp_max", "clamp_min", "float_power", "isclose", "rsub"})
 
-TERNARY = ["addcdiv", "addcmul", "clamp", "lerp", "where", "masked_fill"]
-
-REDUCTIONS = """sum mean prod amax amin argmax argmin all any var std logsumexp softmax log_softmax
-norm""".split()
-
 # Operations that have variants by a parameter that changes what is computed.
 VARIANTS = {
     "div": [{}, {"rounding_mode": "floor"}, {"rounding_mode": "trunc"}],

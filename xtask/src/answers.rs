@@ -52,7 +52,7 @@ impl Answers {
                 Class::Unary | Class::Binary => "`cargo xtask golden pointwise`",
                 Class::Reduce => "a line in reductions.py, `cargo xtask golden reductions`",
                 Class::Nary | Class::Formula => {
-                    "a line in pointwise.py or reductions.py, `cargo xtask golden`"
+                    "a name in operations.py, or a line in pointwise.py or reductions.py, `cargo xtask golden`"
                 }
             };
             missing.push(format!("{name}: spec/golden has no answers of PyTorch; {how}"));

@@ -64,7 +64,7 @@ impl Printing {
     pub fn active() -> Printing {
         static ACTIVE: OnceBox<Printing> = OnceBox::new();
         let find = || {
-            let asked = match std::env::var_os("ZEROSTRIDE_CODE") {
+            let asked = match std::env::var_os("ZEROSTRIDE_CODE").filter(|asked| !asked.is_empty()) {
                 None => Printing::Worth,
                 Some(asked) if asked == Printing::NAMES[0] => Printing::Always,
                 Some(asked) if asked == Printing::NAMES[1] => Printing::Never,

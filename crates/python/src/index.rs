@@ -141,7 +141,6 @@ fn check_fits(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<()> {
     }
 }
 
-
 /// `tensor[key] = value`.
 pub(crate) fn set(tensor: &Tensor, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let items = items(key, tensor.ndim())?;

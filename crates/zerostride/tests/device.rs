@@ -6,10 +6,11 @@ use std::ops::ControlFlow;
 use zerostride::io::{self, Source};
 use zerostride::stream::{InMemory, Options, Passes, Progress, eval_all_to};
 use zerostride::{
-    Category, Complex64, DType, Device, Error, Expr, Plan, Result, Slice, Tensor, cat, eval_all, keepdim,
-    move_all, tensor,
+    Argument, Arguments, Category, Complex64, DType, Device, Error, Expr, Plan, Result, Slice, Tensor, call,
+    cat, eval_all, keepdim, move_all, tensor,
 };
 use zerostride_emulator::emulated;
+use zerostride_ops::Reduction;
 
 /// The value of a formula of tensors on a GPU has the bits and the layout that it has on the CPU.
 fn assert_same(operands: &[Tensor], formula: impl Fn(&[Tensor]) -> Result<Tensor>) {
@@ -188,6 +189,30 @@ fn reductions_have_the_bits_of_the_cpu() {
         assert_same(&[complex], |x| x[0].sum([1])?.imag());
         assert_same(&[Tensor::zeros(&[0, 3]).unwrap()], |x| x[0].sum([0]));
         assert_same(&[Tensor::zeros(&[3, 0]).unwrap()], |x| x[0].sum([0]));
+    });
+}
+
+/// Whatever the CPU reduces, of whatever dtype, by the table.
+#[test]
+fn every_reduction_has_a_kernel_with_the_bits_of_the_cpu() {
+    emulated(&[], || {
+        let x = (matrix(3, 130) * 10).eval().unwrap();
+        let mut reduced = 0;
+        for (op, dtype) in Reduction::ALL.iter().flat_map(|&op| DType::ALL.map(|dtype| (op, dtype))) {
+            let of = |x: &Tensor, dim: i64| {
+                let positional = vec![Argument::Expr(x.into()), dim.into()];
+                let part = call(op.op(), Arguments { positional, named: Vec::new() })?.eval()?;
+                if part.dtype().category() == Category::Complex { part.real() } else { Ok(part) }
+            };
+            let x = x.to_dtype(dtype).unwrap();
+            // What the CPU refuses is no kernel's business.
+            if of(&x, 1).is_ok() {
+                reduced += 1;
+                assert_same(&[x.alias()], |x| of(&x[0], 1));
+                assert_same(&[x.t().unwrap()], |x| of(&x[0], 0));
+            }
+        }
+        assert!(reduced > 80, "only {reduced} of the reductions and dtypes");
     });
 }
 

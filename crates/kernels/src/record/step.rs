@@ -5,7 +5,9 @@ use zerostride_code::{Binary, Builder, Compare, Unary, Value};
 use zerostride_ops::Reduction;
 
 /// Appends what a reduction makes of an accumulator and an element, both floats of one type, as folds do
-/// that have an [`accumulator`](crate::Reducer::accumulator). `None` for other reductions.
+/// that have an [`accumulator`](crate::Reducer::accumulator). `None` for other reductions. Two accumulators
+/// are combined by the same step, the one of the elements to the left first: a reduction whose elements
+/// become something else before they are accumulated has none.
 ///
 /// ```
 /// use zerostride_code::{Builder, Type};

@@ -204,7 +204,8 @@ fn bits_word(binary: Binary) -> u32 {
     match binary {
         Binary::And => words::AND,
         Binary::Or => words::ORR,
-        _ => words::EOR,
+        Binary::Xor => words::EOR,
+        other => unreachable!("{other:?} is not done bit by bit"),
     }
 }
 

@@ -336,7 +336,8 @@ fn bits_pair(binary: Binary) -> Pair {
     match binary {
         Binary::And => pair!(VEX_Vpand_xmm_xmm_xmmm128, EVEX_Vpandd_xmm_k1z_xmm_xmmm128b32),
         Binary::Or => pair!(VEX_Vpor_xmm_xmm_xmmm128, EVEX_Vpord_xmm_k1z_xmm_xmmm128b32),
-        _ => pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxord_xmm_k1z_xmm_xmmm128b32),
+        Binary::Xor => pair!(VEX_Vpxor_xmm_xmm_xmmm128, EVEX_Vpxord_xmm_k1z_xmm_xmmm128b32),
+        other => unreachable!("{other:?} is not done bit by bit"),
     }
 }
 

@@ -100,7 +100,7 @@ fn every_operation_printed_as_ptx_has_the_bits_of_its_code() {
         assert_printed(&recording.code, &recording.numbers(), sign, &|| recording.name());
     });
     eprintln!("{count} operations, {rows} rows of arguments");
-    assert_eq!(count, 937);
+    assert_eq!(count, record::RECORDED);
 }
 
 #[test]
