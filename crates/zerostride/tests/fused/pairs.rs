@@ -24,8 +24,18 @@ fn bits(tensor: &Tensor) -> Vec<u64> {
 
 #[test]
 fn pairs_are_reduced_with_the_bits_of_a_table_of_them() {
-    let reductions: &[fn(&Expr) -> Expr] =
-        &[|x| x.sum(-1), |x| x.amax(-1), |x| x.amin(keepdim(-1)), |x| x.prod(-1), |x| x.mean(-1).exp() * 2];
+    let reductions: &[fn(&Expr) -> Expr] = &[
+        |x| x.sum(-1),
+        |x| x.amax(-1),
+        |x| x.amin(keepdim(-1)),
+        |x| x.prod(-1),
+        |x| x.mean(-1).exp() * 2,
+        |x| x.argmin(-1),
+        |x| x.var(-1),
+        |x| x.gt(0.25).sum(-1),
+        |x| x.gt(0.9).any(-1),
+        |x| (x * 100).to_dtype(DType::I32).amax(-1),
+    ];
     // Of one lane, of 16 and of 64; some columns more than a block has, fewer than a vector beyond them.
     for (rows, columns, depth) in [(5, 16, 1), (33, 1100, 3), (70, 81, 17), (9, 150, 130), (6, 30, 1024)] {
         for dtype in [DType::F32, DType::F64, DType::F16] {

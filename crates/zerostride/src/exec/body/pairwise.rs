@@ -5,14 +5,17 @@
 use std::ops::Range;
 
 use smallvec::SmallVec;
+use zerostride_code::Write;
 use zerostride_kernels::{Fold, ReducePanel, Reducer, lanes};
 
 use super::load_kind::LoadKind;
-use super::machine::{ResultTile, room};
+use super::machine::{Machine, ResultTile, room};
 use super::native::End;
 use super::program::Compiled;
-use crate::exec::elements::{LineOrder, ReduceInput, Scratch, StepOutput, StridedRange};
-use crate::plan::{KnownPairs, PAIR_COLUMNS, PAIR_ROWS, Pairs, Program, ReduceWalk, TILE_ELEMENTS};
+use crate::exec::elements::{
+    ElementSlice, Feed, LineOrder, ReduceInput, RowSink, Scratch, StepOutput, StridedRange,
+};
+use crate::plan::{FoldForm, KnownPairs, PAIR_COLUMNS, PAIR_ROWS, Pairs, Program, ReduceWalk, TILE_ELEMENTS};
 use crate::threads::parts;
 use crate::{Result, interrupt};
 
@@ -32,11 +35,13 @@ enum Way {
     Kernel(KnownPairs),
     /// Code that hands the elements of a row and those of columns to accumulators, one of these before the
     /// first element, and whether they are the results.
-    Code {
+    Accumulators {
         code: Box<Compiled>,
         empty: Vec<u8>,
         are_results: bool,
     },
+    /// Code whose elements a fold takes.
+    Elements(Box<Compiled>),
 }
 
 /// What one thread works with.
@@ -45,7 +50,7 @@ struct PairWorker<'a> {
     /// depth.
     packed: SmallVec<[Scratch; 4]>,
     results: ResultTile<'a>,
-    /// What accumulators are handed to, and these, where they are not the results.
+    /// What takes accumulators or elements, and these, where they are not the results.
     fold: Option<(Box<dyn Fold>, Scratch)>,
 }
 
@@ -59,19 +64,19 @@ struct PairBlock {
 }
 
 impl PairLoop {
-    /// The loop of a program, if that is a reduction over pairs which a kernel or code does.
+    /// The loop of a program, if that is a reduction over pairs.
     pub(super) fn new(reducer: &Reducer, program: &Program, walk: &ReduceWalk) -> Option<PairLoop> {
         let pairs = Pairs::find(reducer.op(), program, walk)?;
         let items = program.loads.iter().map(|load| load.dtype.item_size()).collect();
         let of_code = || {
             let kind = |&is_row: &bool| if is_row { LoadKind::Splat } else { LoadKind::Vector };
             let kinds: Vec<LoadKind> = pairs.are_rows.iter().map(kind).collect();
-            let end = End::Across(reducer.op());
-            let code = Compiled::new(program, &kinds, false).accumulating(program, end);
-            let (empty, are_results) = (reducer.accumulator()?, reducer.yields_accumulators());
-            Some(Way::Code { code: Box::new(code), empty, are_results })
+            let (code, end) = (Compiled::new(program, &kinds, false), End::Across(reducer.op()));
+            let Some(empty) = reducer.accumulator() else { return Way::Elements(Box::new(code)) };
+            let code = Box::new(code.accumulating(program, end));
+            Way::Accumulators { code, empty, are_results: reducer.yields_accumulators() }
         };
-        let way = pairs.known.map(Way::Kernel).or_else(of_code)?;
+        let way = pairs.known.map_or_else(of_code, Way::Kernel);
         Some(PairLoop { pairs, way, items })
     }
 
@@ -79,7 +84,7 @@ impl PairLoop {
     pub(super) fn is_ready(&self, elements: usize) -> bool {
         match &self.way {
             Way::Kernel(_) => true,
-            Way::Code { code, .. } => code.is_printed_for(elements),
+            Way::Accumulators { code, .. } | Way::Elements(code) => code.is_printed_for(elements),
         }
     }
 
@@ -93,7 +98,7 @@ impl PairLoop {
     ) -> Result<()> {
         let Pairs { depth, columns, rows: of_matrix, ref are_rows, .. } = self.pairs;
         let most = self.most();
-        let has_fold = matches!(self.way, Way::Code { are_results: false, .. });
+        let has_fold = matches!(self.way, Way::Accumulators { are_results: false, .. } | Way::Elements(_));
         let state = || PairWorker {
             packed: self.items.iter().map(|_| Scratch::new(0)).collect(),
             results: ResultTile::new(finish, self.together() * most, item),
@@ -128,7 +133,10 @@ impl PairLoop {
     fn together(&self) -> usize {
         match self.way {
             Way::Kernel(_) => PAIR_ROWS,
-            Way::Code { .. } => (2 * TILE_ELEMENTS / lanes(self.pairs.depth) / self.most()).max(PAIR_ROWS),
+            Way::Accumulators { .. } => {
+                (2 * TILE_ELEMENTS / lanes(self.pairs.depth) / self.most()).max(PAIR_ROWS)
+            }
+            Way::Elements(_) => 1,
         }
     }
 
@@ -152,13 +160,16 @@ impl PairLoop {
             let count = self.most().min(columns - first);
             let width = match self.way {
                 Way::Kernel(_) => count.next_multiple_of(PAIR_COLUMNS),
-                Way::Code { .. } => count,
+                Way::Accumulators { .. } | Way::Elements(_) => count,
             };
             let block = PairBlock { rows: rows.clone(), first, count, width };
             self.pack_columns(inputs, &block, worker);
             match &self.way {
                 Way::Kernel(known) => self.by_kernel(known, &block, worker, out)?,
-                Way::Code { code, empty, .. } => self.by_code((code, empty), &block, worker, out)?,
+                Way::Accumulators { code, empty, .. } => {
+                    self.by_accumulators((code, empty), &block, worker, out)?;
+                }
+                Way::Elements(code) => self.by_elements(code, &block, worker, out)?,
             }
         }
         Ok(())
@@ -223,7 +234,7 @@ impl PairLoop {
         Ok(())
     }
 
-    fn by_code(
+    fn by_accumulators(
         &self,
         (code, empty): (&Compiled, &[u8]),
         block: &PairBlock,
@@ -253,6 +264,35 @@ impl PairLoop {
                 }
             })?;
             self.store(block, (row, together), finished, out);
+        }
+        Ok(())
+    }
+
+    fn by_elements(
+        &self,
+        code: &Compiled,
+        block: &PairBlock,
+        worker: &mut PairWorker<'_>,
+        out: &mut StepOutput<'_>,
+    ) -> Result<()> {
+        let &PairBlock { ref rows, count, .. } = block;
+        let PairWorker { packed, results, fold } = worker;
+        let (depth, mut machine) = (self.pairs.depth, Machine::new(code, count));
+        let (fold, held) = fold.as_mut().expect("elements have a fold");
+        let (line, panel) = (count * code.item, FoldForm::Narrow.panel(depth, count, count, 1));
+        for row in 0..rows.len() {
+            let feed = |load: usize| {
+                let bytes = self.packed((packed, load), (row, 1), count);
+                let len = if self.pairs.are_rows[load] { 1 } else { count };
+                ElementSlice { bytes, item: self.items[load], first: 0 }.rows(depth, len, len as isize)
+            };
+            let feeds: SmallVec<[Feed<'_>; 4]> = (0..packed.len()).map(feed).collect();
+            let held = room(held, depth * line);
+            machine.run(depth, count, &feeds, &mut RowSink::lines(held, depth, line), Write::Cached)?;
+            fold.start(count);
+            fold.leaves(held, &panel, 0);
+            let finished = results.finished(count, |results| fold.finish(results))?;
+            self.store(block, (row, 1), finished, out);
         }
         Ok(())
     }
