@@ -3,7 +3,7 @@
 //! consecutive blocks of two vectors, or of several lines, whose elements are loaded transposed. The order of
 //! summation is that of `factor.rs`. It does not know batches.
 
-use bytemuck::cast_slice;
+use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement, FactorLines, SumFloat};
 use super::matrix::parts;
@@ -48,6 +48,95 @@ pub(super) fn multiply_lines<F: FactorElement>(
     }
     if is_reversed {
         out.reverse();
+    }
+}
+
+/// Writes the products of many short lines, along which the depth is contiguous, by a few columns, if they are
+/// such; whether they are.
+pub(super) fn multiply_short<F: FactorElement>(
+    lines: FactorLines<'_>,
+    columns: FactorLines<'_>,
+    depth: usize,
+    (out, between): (&mut [F::Sum], fn()),
+) -> bool {
+    let is_short = F::IS_SUM && F::Sum::PARTS == 1 && (1..=TRANSPOSED).contains(&depth);
+    let are_lines = lines.step == 1 && lines.apart > 0 && lines.count >= LEAST_SHORT_LINES;
+    if !is_short || !are_lines || columns.count > TRANSPOSED {
+        return false;
+    }
+    let elements: &[F::Sum] = cast_slice(columns.bytes);
+    let mut few = [[F::Sum::end(F::Sum::START); TRANSPOSED]; TRANSPOSED];
+    for (column, few) in few.iter_mut().enumerate().take(columns.count) {
+        for (at, own) in few[TRANSPOSED - depth..].iter_mut().enumerate() {
+            *own = elements[columns.first(column, at) as usize];
+        }
+    }
+    let (lines, apart, columns) = (lines.elements::<F>(), lines.apart as usize, columns.count);
+    SumFloat::<F>::run_widest(ShortLines { lines, apart, few, depth, columns, out, between });
+    true
+}
+
+/// Short lines from which on registers hold an element of each.
+const LEAST_SHORT_LINES: usize = 64;
+
+/// Registers of short lines before the caller is asked whether to go on.
+const UNASKED_REGISTERS: usize = 1 << 14;
+
+/// The products of lines of at most as many reals as are transposed by a few columns, which end where theirs
+/// do, compiled for each instruction set. Those of a line are next to each other.
+struct ShortLines<'a, S> {
+    lines: &'a [S],
+    apart: usize,
+    few: [[S; TRANSPOSED]; TRANSPOSED],
+    depth: usize,
+    columns: usize,
+    out: &'a mut [S],
+    between: fn(),
+}
+
+impl<S: Accumulator> RegisterTask<S::SumFloat> for ShortLines<'_, S> {
+    #[inline(always)]
+    fn run<L: Register<Elem = S::SumFloat>>(self) {
+        let ShortLines { lines, apart, few, depth, columns, out, between } = self;
+        let (count, unread) = (out.len() / columns, TRANSPOSED - depth);
+        // What is read of a line ends with it and begins before it, where there must be something.
+        let before = unread.div_ceil(apart).min(count);
+        for (line, out) in out.chunks_exact_mut(columns).enumerate().take(before) {
+            let line = &lines[line * apart..][..depth];
+            out.iter_mut().zip(&few).for_each(|(out, few)| *out = multiply_block(line, &few[unread..]));
+        }
+        let last = (count - 1).checked_mul(apart).and_then(|last| last.checked_add(depth));
+        assert!(last.is_some_and(|last| last <= lines.len()) && count >= before + L::LEN);
+        let (lines, few): (&[L::Elem], &[L::Elem]) = (cast_slice(lines), cast_slice(few.as_flattened()));
+        let out: &mut [L::Elem] = cast_slice_mut(out);
+        for (turn, first) in (before..count).step_by(L::LEN).enumerate() {
+            if turn % UNASKED_REGISTERS == 0 {
+                between();
+            }
+            // The last registers overlap those before: they recompute some lines.
+            let first = first.min(count - L::LEN);
+            let values = L::transposed(|lane| {
+                let at = (first + lane) * apart - unread;
+                // SAFETY: `first` is at least `before`, so that no line is read from before the first real;
+                // the last of all lines ends inside of `lines`, as asserted; an array has the alignment of
+                // its elements.
+                unsafe { *lines.as_ptr().add(at).cast::<[L::Elem; TRANSPOSED]>() }
+            });
+            let mut sums = [L::num(0.0); TRANSPOSED];
+            for (sum, few) in sums.iter_mut().zip(few.chunks_exact(TRANSPOSED)).take(columns) {
+                for at in unread..TRANSPOSED {
+                    *sum = values[at].mul_add(L::splat(few[at]), *sum);
+                }
+            }
+            let out = &mut out[first * columns..][..L::LEN * columns];
+            if columns == 1 {
+                sums[0].store(out);
+                continue;
+            }
+            for (lane, out) in out.chunks_exact_mut(columns).enumerate() {
+                out.iter_mut().zip(&sums).for_each(|(out, sum)| *out = sum.element(lane));
+            }
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::dots::{multiply_lines, multiply_two};
+use super::dots::{multiply_lines, multiply_short, multiply_two};
 use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement, FactorLines, SumFloat};
 use super::matrix::{BLOCK_ROW_BYTES, BLOCK_ROWS, Matrix, ProductSizes, parts};
 use super::scratch::ProductScratch;
@@ -45,6 +45,9 @@ pub(super) fn multiply_floats<'a, F: FactorElement>(
     // Registers hold columns side by side. A single column changes places with the rows: multiplication
     // commutes, so no sum changes.
     let (a, b) = if m == 1 { (columns, rows) } else { (rows, columns) };
+    if multiply_short::<F>(rows, columns, k, (&mut *out, scratch.between)) {
+        return;
+    }
     if a.count == 1 && b.count == 1 {
         multiply_two::<F>(a, b, k, &mut out[0], scratch);
     } else if a.count == 1 && F::IS_SUM && a.step == 1 && b.step == 1 {

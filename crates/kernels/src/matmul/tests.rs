@@ -93,3 +93,35 @@ fn vectors_of_every_length_by_any_number_of_lines_or_columns_have_the_bits_of_th
         }
     }
 }
+
+#[test]
+fn short_lines_by_a_few_columns_have_the_bits_of_the_definition() {
+    for k in 1..=9 {
+        for m in [1, 2, 3, 7, 8, 9] {
+            for (case, n) in [1, 15, 63, 64, 65, 79, 80, 300].into_iter().enumerate() {
+                // Lines next to each other, and with something between them, at the end of memory, too.
+                for layouts in [[0, 0], [0, 1], [2, 3], [5, case]] {
+                    check::<f32>(ProductSizes { n, k, m }, layouts, |x| x);
+                    check::<f64>(ProductSizes { n, k, m }, layouts, f64::from);
+                }
+                let lines: Vec<f32> = (0..n * k).map(|at| at as f32 / 7.0 - 3.0).collect();
+                let columns: Vec<f32> = (0..k * m).map(|at| 1.0 - at as f32 / 5.0).collect();
+                let a = matrix(n, k, 0, cast_slice(&lines));
+                let b = matrix(k, m, 0, cast_slice(&columns));
+                let mut found = vec![0.0; n * m];
+                multiply_floats::<f32>(
+                    ProductSizes { n, k, m },
+                    a,
+                    b,
+                    &mut found,
+                    &mut ProductScratch::default(),
+                );
+                for (at, found) in found.into_iter().enumerate() {
+                    let (row, column) = (at / m, at % m);
+                    let wanted: f32 = defined(k, |at| lines[row * k + at], |at| columns[at * m + column]);
+                    assert_eq!(found.to_bits(), wanted.to_bits(), "{n} {k} {m} {at}");
+                }
+            }
+        }
+    }
+}
