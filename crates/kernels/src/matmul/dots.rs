@@ -51,8 +51,8 @@ pub(super) fn multiply_lines<F: FactorElement>(
     }
 }
 
-/// Writes the products of many short lines, along which the depth is contiguous, by a few columns, if they are
-/// such; whether they are.
+/// Writes the products of many short lines, along which the depth is contiguous, by a few columns, if they
+/// are such; whether they are.
 pub(super) fn multiply_short<F: FactorElement>(
     lines: FactorLines<'_>,
     columns: FactorLines<'_>,
