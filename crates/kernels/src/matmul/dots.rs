@@ -236,11 +236,11 @@ fn multiply_block<S: Accumulator>(a: &[S], b: &[S]) -> S {
 
 /// The products of a line by others, `apart` elements from one to the next, compiled for each instruction
 /// set.
-struct Products<'a, S> {
-    one: &'a [S],
-    others: &'a [S],
-    apart: usize,
-    out: &'a mut [S],
+pub(super) struct Products<'a, S> {
+    pub(super) one: &'a [S],
+    pub(super) others: &'a [S],
+    pub(super) apart: usize,
+    pub(super) out: &'a mut [S],
 }
 
 impl<S: Accumulator> RegisterTask<S::SumFloat> for Products<'_, S> {

@@ -6,6 +6,7 @@ use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use num_complex::{Complex32, Complex64};
 use zerostride_ops::{Category, DType};
 
+use super::dots::Products;
 use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement, SumFloat};
 use super::matrix::{Matrix, ProductSizes};
 use crate::isa::{RegisterFloat, RegisterTask};
@@ -100,8 +101,8 @@ impl Matrices<'_> {
     }
 }
 
-/// The products, element by element, compiled for each instruction set: a chain of fused multiply-adds is an
-/// instruction each.
+/// The products, element by element, or those of lines and a vector by registers, compiled for each
+/// instruction set: a chain of fused multiply-adds is an instruction each.
 struct SmallProducts<'a, T> {
     sizes: ProductSizes,
     a: Matrices<'a>,
@@ -115,16 +116,23 @@ impl<T: Accumulator> RegisterTask<T::SumFloat> for SmallProducts<'_, T> {
         let SmallProducts { sizes: ProductSizes { n, k, m }, a, b, out } = self;
         let (left, right): (&[T], &[T]) = (cast_slice(a.first.bytes), cast_slice(b.first.bytes));
         let (mut of_a, mut of_b) = (a.first.offset, b.first.offset);
+        let are_lines = [a.first.column_stride, b.first.row_stride].iter().all(|&step| step == 1 || k == 1);
+        let are_vectors = n > 1 && m == 1 && are_lines && a.first.row_stride >= 0;
         for product in out.chunks_exact_mut(n * m) {
-            for (row, out) in (0..).zip(product.chunks_exact_mut(m)) {
-                let of_row = of_a + row * a.first.row_stride;
-                for (column, out) in (0..).zip(out) {
-                    let of_column = of_b + column * b.first.column_stride;
-                    let extend = |chain, at: isize| {
-                        let left = left[(of_row + at * a.first.column_stride) as usize];
-                        T::extend(chain, left, right[(of_column + at * b.first.row_stride) as usize])
-                    };
-                    *out = T::end((0..k as isize).fold(T::START, extend));
+            if are_vectors {
+                let (one, others) = (&right[of_b as usize..][..k], &left[of_a as usize..]);
+                Products { one, others, apart: a.first.row_stride as usize, out: product }.run::<L>();
+            } else {
+                for (row, out) in (0..).zip(product.chunks_exact_mut(m)) {
+                    let of_row = of_a + row * a.first.row_stride;
+                    for (column, out) in (0..).zip(out) {
+                        let of_column = of_b + column * b.first.column_stride;
+                        let extend = |chain, at: isize| {
+                            let left = left[(of_row + at * a.first.column_stride) as usize];
+                            T::extend(chain, left, right[(of_column + at * b.first.row_stride) as usize])
+                        };
+                        *out = T::end((0..k as isize).fold(T::START, extend));
+                    }
                 }
             }
             (of_a, of_b) = (of_a.wrapping_add(a.apart), of_b.wrapping_add(b.apart));
@@ -141,22 +149,28 @@ mod tests {
     fn small_products_have_the_bits_of_others() {
         let numbers: Vec<f64> = (0..4000).map(|at| f64::from(at * 7919 % 1009) / 313.0 - 1.5).collect();
         let (count, bytes) = (5, cast_slice(&numbers));
-        for (n, k, m) in [(1, 1, 1), (3, 3, 3), (2, 5, 1), (1, 7, 4), (4, 1, 6), (1, 128, 2)] {
+        for (n, k, m) in
+            [(1, 1, 1), (3, 3, 3), (2, 5, 1), (1, 7, 4), (4, 1, 6), (1, 128, 2), (16, 16, 1), (9, 20, 1)]
+        {
             for (dtype, item) in [(DType::F32, 4), (DType::F64, 8), (DType::C64, 8), (DType::C128, 16)] {
                 let sizes = ProductSizes { n, k, m };
-                let a = Matrix { bytes, offset: 9, row_stride: 1, column_stride: n as isize };
-                let b = Matrix { bytes, offset: 1500, row_stride: -(m as isize), column_stride: 2 };
-                let (a, b) =
-                    (Matrices { first: a, apart: (n * k) as isize }, Matrices { first: b, apart: 3 });
-                let mut found = vec![0; count * n * m * item];
-                assert!(sizes.is_small(dtype));
-                matmul_small(dtype, sizes, count, a, b, &mut found);
-                for (at, found) in (0..).zip(found.chunks(n * m * item)) {
-                    let a = Matrix { offset: a.first.offset + at * a.apart, ..a.first };
-                    let b = Matrix { offset: b.first.offset + at * b.apart, ..b.first };
-                    let mut wanted = vec![0; n * m * item];
-                    matmul(dtype, sizes, a, b, &mut wanted, &mut ProductScratch::default());
-                    assert_eq!(found, wanted, "{dtype:?} {n} {k} {m} {at}");
+                let across = [(1, n as isize), (-(m as isize), 2)];
+                let along = [(k as isize, 1), (1, k as isize)];
+                for [(a_row, a_column), (b_row, b_column)] in [across, along] {
+                    let a = Matrix { bytes, offset: 9, row_stride: a_row, column_stride: a_column };
+                    let b = Matrix { bytes, offset: 1500, row_stride: b_row, column_stride: b_column };
+                    let (a, b) =
+                        (Matrices { first: a, apart: (n * k) as isize }, Matrices { first: b, apart: 3 });
+                    let mut found = vec![0; count * n * m * item];
+                    assert!(sizes.is_small(dtype));
+                    matmul_small(dtype, sizes, count, a, b, &mut found);
+                    for (at, found) in (0..).zip(found.chunks(n * m * item)) {
+                        let a = Matrix { offset: a.first.offset + at * a.apart, ..a.first };
+                        let b = Matrix { offset: b.first.offset + at * b.apart, ..b.first };
+                        let mut wanted = vec![0; n * m * item];
+                        matmul(dtype, sizes, a, b, &mut wanted, &mut ProductScratch::default());
+                        assert_eq!(found, wanted, "{dtype:?} {n} {k} {m} {at} {a_row}");
+                    }
                 }
             }
         }

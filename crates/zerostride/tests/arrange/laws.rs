@@ -2,7 +2,7 @@
 //! change.
 
 use proptest::prelude::*;
-use zerostride::{DType, Error, Index, Tensor, tensor};
+use zerostride::{DType, Error, Index, Tensor, cat, tensor};
 
 fn ramp(shape: &[isize]) -> Tensor {
     Tensor::arange(0, shape.iter().product::<isize>() as i64, 1).unwrap().view(shape).unwrap()
@@ -241,4 +241,43 @@ fn many_short_rows_have_running_totals() {
     let x = ramp(&[50_001, 2]);
     let expected: Vec<i64> = (0..50_001).flat_map(|row| [2 * row, 4 * row + 1]).collect();
     assert_eq!(ints(&x.cumsum(1).unwrap()), expected);
+}
+
+#[test]
+fn running_totals_along_any_number_of_rows_of_any_number_of_columns_start_anew_in_each_block() {
+    for (blocks, n, inner) in
+        [1, 3].iter().flat_map(|b| (1..6).flat_map(move |n| (1..6).map(move |c| (*b, n, c))))
+    {
+        let x = ramp(&[blocks, n, inner]);
+        let values = ints(&x);
+        let mut expected = values.clone();
+        for at in 0..values.len() {
+            if !(at / inner as usize).is_multiple_of(n as usize) {
+                expected[at] += expected[at - inner as usize];
+            }
+        }
+        assert_eq!(ints(&x.cumsum(1).unwrap()), expected, "{blocks} {n} {inner}");
+        for dtype in [DType::F16, DType::F32, DType::F64, DType::C64, DType::C128] {
+            let found = x.to_dtype(dtype).unwrap().cumsum(1).unwrap().to_dtype(DType::I64).unwrap();
+            assert_eq!(ints(&found), expected, "{dtype:?} {blocks} {n} {inner}");
+        }
+    }
+}
+
+#[test]
+fn short_rows_are_joined_whatever_their_number() {
+    for rows in [1isize, 255, 257, 3000] {
+        for widths in [[1, 2], [3, 1], [2, 5], [9, 7]] {
+            let [left, right] = widths.map(|width| ramp(&[rows, width]));
+            for dtype in [DType::U8, DType::F32, DType::C64, DType::C128] {
+                let parts = [&left, &right].map(|part| part.to_dtype(dtype).unwrap());
+                let joined = cat(&parts, 1).unwrap();
+                for (part, first) in parts.iter().zip([0, widths[0]]) {
+                    let found = joined.narrow(1, first, part.shape()[1] as isize).unwrap();
+                    let elements = |x: &Tensor| ints(&x.to_dtype(DType::I64).unwrap());
+                    assert_eq!(elements(&found), elements(part), "{dtype:?} {rows} {widths:?}");
+                }
+            }
+        }
+    }
 }

@@ -64,25 +64,75 @@ impl Total<i64> for i64 {
     }
 }
 
-/// Cumulative sums or products along blocks of `n` rows of `inner` columns, one block after the other.
+/// Cumulative sums or products along blocks of `n` rows of `inner` columns, one block after the other. Few
+/// totals are held in registers.
 fn scan_blocks<T: Total<Wide>, Wide: Copy>(
-    (from, to): (&[T::Stored], &mut [T::Stored]),
+    blocks: (&[T::Stored], &mut [T::Stored]),
     (n, inner): (usize, usize),
     (start, step): (Wide, impl Fn(Wide, T::Stored) -> Wide),
 ) {
-    let (mut totals, mut visits) = (vec![start; inner], Visits::default());
-    for (to, from) in to.chunks_exact_mut(n * inner).zip(from.chunks_exact(n * inner)) {
-        if inner == 1 {
+    match (n, inner) {
+        (2, 1) => scan_short::<T, Wide, 2>(blocks, start, step),
+        (3, 1) => scan_short::<T, Wide, 3>(blocks, start, step),
+        (4, 1) => scan_short::<T, Wide, 4>(blocks, start, step),
+        (_, 1) => scan_few::<T, Wide, 1>(blocks, n, start, step),
+        (_, 2) => scan_few::<T, Wide, 2>(blocks, n, start, step),
+        (_, 3) => scan_few::<T, Wide, 3>(blocks, n, start, step),
+        (_, 4) => scan_few::<T, Wide, 4>(blocks, n, start, step),
+        _ => scan_any::<T, Wide>(blocks, (n, inner), start, step),
+    }
+}
+
+/// Blocks of `N` rows of one column.
+fn scan_short<T: Total<Wide>, Wide: Copy, const N: usize>(
+    (from, to): (&[T::Stored], &mut [T::Stored]),
+    start: Wide,
+    step: impl Fn(Wide, T::Stored) -> Wide,
+) {
+    let (from, to, mut visits) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0, Visits::default());
+    for (to, from) in to.chunks_mut(STRIDE / N).zip(from.chunks(STRIDE / N)) {
+        visits.add(from.len() * N);
+        for (to, from) in to.iter_mut().zip(from) {
             let mut total = start;
-            for (to, from) in to.chunks_mut(STRIDE).zip(from.chunks(STRIDE)) {
-                visits.add(from.len());
-                for (to, &value) in to.iter_mut().zip(from) {
-                    total = step(total, value);
-                    *to = T::narrow(total);
+            for (to, &value) in to.iter_mut().zip(from) {
+                total = step(total, value);
+                *to = T::narrow(total);
+            }
+        }
+    }
+}
+
+/// Blocks of `n` rows of `K` columns.
+fn scan_few<T: Total<Wide>, Wide: Copy, const K: usize>(
+    (from, to): (&[T::Stored], &mut [T::Stored]),
+    n: usize,
+    start: Wide,
+    step: impl Fn(Wide, T::Stored) -> Wide,
+) {
+    let (from, to, mut visits) = (from.as_chunks::<K>().0, to.as_chunks_mut::<K>().0, Visits::default());
+    for (to, from) in to.chunks_exact_mut(n).zip(from.chunks_exact(n)) {
+        let mut totals = [start; K];
+        for (to, from) in to.chunks_mut(STRIDE / K).zip(from.chunks(STRIDE / K)) {
+            visits.add(from.len() * K);
+            for (to, from) in to.iter_mut().zip(from) {
+                for ((to, &value), total) in to.iter_mut().zip(from).zip(&mut totals) {
+                    *total = step(*total, value);
+                    *to = T::narrow(*total);
                 }
             }
-            continue;
         }
+    }
+}
+
+/// Blocks of `n` rows of any number of columns.
+fn scan_any<T: Total<Wide>, Wide: Copy>(
+    (from, to): (&[T::Stored], &mut [T::Stored]),
+    (n, inner): (usize, usize),
+    start: Wide,
+    step: impl Fn(Wide, T::Stored) -> Wide,
+) {
+    let (mut totals, mut visits) = (vec![start; inner], Visits::default());
+    for (to, from) in to.chunks_exact_mut(n * inner).zip(from.chunks_exact(n * inner)) {
         totals.fill(start);
         for (to, from) in to.chunks_exact_mut(inner).zip(from.chunks_exact(inner)) {
             visits.add(inner);

@@ -20,6 +20,9 @@ use crate::exec::schedule::size::Size;
 use crate::memory::Fresh;
 use crate::plan::Cost;
 
+/// Bytes of a row that takes longer to walk to than to copy.
+const SHORT_ROW_BYTES: usize = 64;
+
 /// A copy of a tensor, in its own dtype or converted; `None` where what is converted is one broadcast scalar.
 pub(super) fn evaluate(value: ReadyOperand<'_>, to: DType) -> Option<Tensor> {
     let tensor = value.tensor()?;
@@ -63,6 +66,7 @@ pub(super) fn evaluate(value: ReadyOperand<'_>, to: DType) -> Option<Tensor> {
 /// with it; `None` if nothing has been done.
 pub(crate) fn write(value: ReadyOperand<'_>, target: &Tensor) -> Option<()> {
     let (dtype, own) = (target.dtype(), ReadyOperand::Tensor(target, None));
+    let item = dtype.item_size();
     let mut loops = Loops::single();
     loops.walk(&[value, own])?;
     let may_be_written =
@@ -70,14 +74,17 @@ pub(crate) fn write(value: ReadyOperand<'_>, target: &Tensor) -> Option<()> {
     let may_be_read = value.number().is_some()
         || value.tensor().is_some_and(|tensor| tensor.dtype() == dtype && tensor.is_apart_from(target));
     let dims = loops.joined();
-    // Contiguous rows are copied here; a plan packs more than a few strided elements.
-    let are_rows = matches!(dims.get(), [] | [(_, [0 | 1, 1]), ..]);
+    // Contiguous rows are copied here; a plan packs more than a few strided elements or short rows.
+    let are_rows = match dims.get() {
+        [] => true,
+        &[(len, [0 | 1, 1]), ..] => len * item >= SHORT_ROW_BYTES || loops.numel <= GATHERED_ELEMENTS * len,
+        _ => false,
+    };
     let is_quick = loops.numel <= GATHERED_ELEMENTS
         || are_rows && Size::of(Cost::of_copying(dtype, loops.numel)) == Size::Small;
     if !(may_be_written && may_be_read && is_quick) {
         return None;
     }
-    let item = dtype.item_size();
     let mut number = [0; 16];
     if let Some(value) = value.number() {
         store_scalar(value, dtype, &mut number[..item]);
