@@ -26,6 +26,13 @@ def test_tensors_are_seen_by_jax():
     np.testing.assert_array_equal(np.asarray(back), tensor.numpy())
 
 
+def test_ufuncs_of_bfloat16_are_computed_as_without_jax():
+    # JAX adds bfloat16 to NumPy's dtypes.
+    x = zs.ones(3).bfloat16()
+    for found in (np.add(x, 1), np.multiply(x, x), np.matmul(x, x)):
+        assert isinstance(found, zs.Tensor) and found.dtype is zs.bfloat16
+
+
 def test_arrays_are_operands():
     x, y = jnp.arange(3.0), np.ones((2, 1), "f4")
     assert isinstance(zs.add(x, y), zs.Tensor)

@@ -294,7 +294,7 @@ _OWN["around"] = _OWN["round"]
 
 def _promoted(rule, *operands):
     """The result of one of NumPy's promotion rules for operands, as dtypes and the classes of bare numbers;
-    ``None`` if an operand has a dtype that NumPy does not have."""
+    ``None`` if an operand has a dtype that is not NumPy's."""
     import numpy
 
     def seen(operand):
@@ -302,6 +302,9 @@ def _promoted(rule, *operands):
             return type(operand)
         return numpy.dtype(operand.dtype) if hasattr(operand, "dtype") else numpy.asarray(operand).dtype
 
+    # NumPy has bfloat16 only while ml_dtypes, which comes with JAX, is imported.
+    if any(getattr(operand, "dtype", None) is zs.bfloat16 for operand in operands):
+        return None
     try:
         dtypes = [seen(operand) for operand in operands]
     except TypeError:
