@@ -3,6 +3,8 @@
 //! consecutive blocks of two vectors, or of several lines, whose elements are loaded transposed. The order of
 //! summation is that of `factor.rs`. It does not know batches.
 
+use std::array::from_fn;
+
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::factor::{Accumulator, BLOCK_DEPTH, FactorElement, FactorLines, SumFloat};
@@ -79,8 +81,8 @@ pub(super) fn multiply_short<F: FactorElement>(
 /// Short lines from which on registers hold an element of each.
 const LEAST_SHORT_LINES: usize = 64;
 
-/// Registers of short lines before the caller is asked whether to go on.
-const UNASKED_REGISTERS: usize = 1 << 14;
+/// Short lines before the caller is asked whether to go on.
+const UNASKED_LINES: usize = 1 << 16;
 
 /// The products of lines of at most as many reals as are transposed by a few columns, which end where theirs
 /// do, compiled for each instruction set. Those of a line are next to each other.
@@ -97,6 +99,14 @@ struct ShortLines<'a, S> {
 impl<S: Accumulator> RegisterTask<S::SumFloat> for ShortLines<'_, S> {
     #[inline(always)]
     fn run<L: Register<Elem = S::SumFloat>>(self) {
+        if self.apart == self.depth && self.columns <= 4 {
+            match self.depth {
+                2 => return self.without_gaps::<2>(),
+                3 => return self.without_gaps::<3>(),
+                4 => return self.without_gaps::<4>(),
+                _ => {}
+            }
+        }
         let ShortLines { lines, apart, few, depth, columns, out, between } = self;
         let (count, unread) = (out.len() / columns, TRANSPOSED - depth);
         // What is read of a line ends with it and begins before it, where there must be something.
@@ -110,7 +120,7 @@ impl<S: Accumulator> RegisterTask<S::SumFloat> for ShortLines<'_, S> {
         let (lines, few): (&[L::Elem], &[L::Elem]) = (cast_slice(lines), cast_slice(few.as_flattened()));
         let out: &mut [L::Elem] = cast_slice_mut(out);
         for (turn, first) in (before..count).step_by(L::LEN).enumerate() {
-            if turn % UNASKED_REGISTERS == 0 {
+            if turn % (UNASKED_LINES / L::LEN) == 0 {
                 between();
             }
             // The last registers overlap those before: they recompute some lines.
@@ -135,6 +145,34 @@ impl<S: Accumulator> RegisterTask<S::SumFloat> for ShortLines<'_, S> {
             }
             for (lane, out) in out.chunks_exact_mut(columns).enumerate() {
                 out.iter_mut().zip(&sums).for_each(|(out, sum)| *out = sum.element(lane));
+            }
+        }
+    }
+}
+
+impl<S: Accumulator> ShortLines<'_, S> {
+    /// Lines of `K` elements by at most four columns.
+    #[inline(always)]
+    fn without_gaps<const K: usize>(self) {
+        match self.columns {
+            1 => self.by_columns::<K, 1>(),
+            2 => self.by_columns::<K, 2>(),
+            3 => self.by_columns::<K, 3>(),
+            _ => self.by_columns::<K, 4>(),
+        }
+    }
+
+    /// The compiler vectorises this loop, whose distances are constants.
+    #[inline(always)]
+    fn by_columns<const K: usize, const COLUMNS: usize>(self) {
+        let few: [[S; K]; COLUMNS] = from_fn(|column| from_fn(|at| self.few[column][TRANSPOSED - K..][at]));
+        let (lines, out) = (self.lines.as_chunks::<K>().0, self.out.as_chunks_mut::<COLUMNS>().0);
+        for (lines, out) in lines.chunks(UNASKED_LINES).zip(out.chunks_mut(UNASKED_LINES)) {
+            (self.between)();
+            for (line, out) in lines.iter().zip(out) {
+                for (column, out) in few.iter().zip(out) {
+                    *out = multiply_block(line, column);
+                }
             }
         }
     }
