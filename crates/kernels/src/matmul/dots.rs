@@ -391,7 +391,7 @@ impl<'a, E: Element> Strips<'a, E> {
     ) -> Strips<'a, E> {
         let last = (count - 1).checked_mul(distance).and_then(|last| last.checked_add(first));
         let len = last.and_then(|last| reals.len().checked_sub(last)).expect("the strips are in their slice");
-        let starts = std::array::from_fn(|lane| first + lane.min(count - 1) * distance);
+        let starts = from_fn(|lane| first + lane.min(count - 1) * distance);
         Strips { reals, starts, len, apart, ahead }
     }
 
