@@ -189,13 +189,9 @@ pub(in crate::expr) fn sum_to_size(input: &Expr, target: &[usize]) -> Expr {
     attempt().unwrap_or_else(|error| input.failed("sum_to_size", error))
 }
 
-/// The largest of `eps` and the norm, as a divisor.
-fn length(input: &Expr, p: f64, dim: isize, eps: f64) -> Expr {
-    input.norm(p, keepdim(dim)).clamp_min(eps)
-}
-
 pub(in crate::expr) fn normalize(input: &Expr, p: f64, dim: isize, eps: f64) -> Expr {
-    input / length(input, p, dim, eps)
+    let length = input.norm(p, keepdim(dim)).clamp_min(eps);
+    Expr::map_within(Op::Div, [input.clone(), length])
 }
 
 pub(in crate::expr) fn cosine_similarity(x1: &Expr, x2: &Expr, dim: isize, eps: f64) -> Expr {
@@ -212,7 +208,7 @@ pub(in crate::expr) fn cosine_similarity(x1: &Expr, x2: &Expr, dim: isize, eps: 
                 .checked_add_signed(from_end)
                 .is_some_and(|at| own[at..].first() == shape.get(along));
             let x = if has_all { x.to_dtype(compute) } else { x.broadcast_to(&shape).to_dtype(compute) };
-            Ok::<_, Error>(&x / length(&x, 2.0, from_end, eps))
+            Ok::<_, Error>(normalize(&x, 2.0, from_end, eps))
         };
         Ok((unit(x1)? * unit(x2)?).sum(from_end))
     };
@@ -334,20 +330,21 @@ pub(in crate::expr) fn layer_norm(
         let dims = keepdim(normalized_dims(input, normalized_shape, [("weight", weight), ("bias", bias)])?);
         check_parameters(input.dtype()?, weight, bias)?;
         Ok(formula(Op::LayerNorm, [input], |[input]| {
-            let centred = &input - input.mean(dims.clone());
-            let normal = centred * (input.var_corrected(dims, 0.0) + eps).rsqrt();
-            Ok(shifted(scaled(normal, weight), bias))
+            let centred = Expr::map_within(Op::Sub, [input.clone(), input.mean(dims.clone())]);
+            let factor = (input.var_corrected(dims, 0.0) + eps).rsqrt();
+            let normal = Expr::map_within(Op::Mul, [centred, factor]);
+            Ok(with_parameter(Op::Add, with_parameter(Op::Mul, normal, weight), bias))
         }))
     };
     attempt().unwrap_or_else(|error| input.failed("layer_norm", error))
 }
 
-fn scaled(normal: Expr, weight: Option<&Expr>) -> Expr {
-    weight.map_or_else(|| normal.clone(), |weight| &normal * weight)
-}
-
-fn shifted(scaled: Expr, bias: Option<&Expr>) -> Expr {
-    bias.map_or_else(|| scaled.clone(), |bias| &scaled + bias)
+/// The operation with a parameter, if there is one, which is stretched.
+fn with_parameter(op: Op, normal: Expr, parameter: Option<&Expr>) -> Expr {
+    match parameter {
+        Some(parameter) => Expr::map_within(op, [normal, parameter.clone()]),
+        None => normal,
+    }
 }
 
 /// The dtype to compute in decides what `eps` is by default.
@@ -363,7 +360,7 @@ pub(in crate::expr) fn rms_norm(
             let is_double = input.dtype()?.to_real() == DType::F64;
             let least = if is_double { f64::EPSILON } else { f32::EPSILON.into() };
             let root = (input.square().mean(dims) + eps.unwrap_or(least)).rsqrt();
-            Ok(scaled(input * root, weight))
+            Ok(with_parameter(Op::Mul, Expr::map_within(Op::Mul, [input, root]), weight))
         }))
     };
     attempt().unwrap_or_else(|error| input.failed("rms_norm", error))
