@@ -116,7 +116,8 @@ fn random_numbers_differ_from_call_to_call_and_not_from_run_to_run() {
         let told: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
         told["results"].as_array().unwrap().iter().map(|result| result["data"].clone()).collect()
     };
-    let args = ["a, b, rand(4), randn(4), rand(4, seed=9), rand(4)", "a=rand(4)", "b=rand(4)"];
+    let calls = "a, b, rand(4), randn(4), rand(4, seed=9), rand(4), rand_like(a), randn_like(a), randint(9, [20]), randint(9, [20]), randperm(20), randperm(20)";
+    let args = [calls, "a=rand(4)", "b=rand(4)"];
     let found = json(&args);
     assert_eq!(found, json(&args));
     for (place, one) in found.iter().enumerate() {
@@ -126,6 +127,17 @@ fn random_numbers_differ_from_call_to_call_and_not_from_run_to_run() {
     let seeds = ["0", "1", "2"].map(|seed| json(&[&format!("rand(4, seed={seed})")]).remove(0));
     assert_eq!(found[..3], seeds);
     assert_eq!(found[5], json(&["rand(4, seed=4)"])[0]);
+}
+
+#[test]
+fn random_integers_are_in_their_range() {
+    let drawn = ["randint(2, 5, [99]).unique()", "randint(3, 99).unique()", "randperm(5).sort().values"];
+    for (drawn, wanted) in drawn.into_iter().zip(["2, 3, 4", "0, 1, 2", "0, 1, 2, 3, 4"]) {
+        assert_eq!(zs(&["eval", drawn]).stdout, format!("tensor([{wanted}])\n"), "{drawn}");
+    }
+    let refused = zs(&["eval", "randint(3)"]);
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("`size` is missing"), "{}", refused.stderr);
 }
 
 #[test]

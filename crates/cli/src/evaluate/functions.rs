@@ -142,6 +142,13 @@ functions! {
     "eye" "n, dtype=None" |a| eye(a)?;
     "rand" "*size, seed=None" |a| random(a, Tensor::rand)?;
     "randn" "*size, seed=None" |a| random(a, Tensor::randn)?;
+    "rand_like" "input, *, seed=None, dtype=None" |a| random_like(a, Tensor::rand_as)?;
+    "randn_like" "input, *, seed=None, dtype=None" |a| random_like(a, Tensor::randn_as)?;
+    "randint" "low, high=None, size=None, *, seed=None" |a| randint(a)?;
+    "randperm" "n, *, seed=None" |a| {
+        let (n, seed) = (a.required("n")?.count()?, seed(a)?);
+        a.create(&[n], DType::I64, || Tensor::rand_as(&[n], DType::F64, seed)?.argsort(0, false))?
+    };
     "empty" "*size, dtype=None" |a| full(a, Scalar::Int(0))?;
     "zeros_like" "input, dtype=None" |a| like(a, Some(Scalar::Int(0)))?;
     "ones_like" "input, dtype=None" |a| like(a, Some(Scalar::Int(1)))?;
@@ -240,12 +247,17 @@ fn full_of(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
     a.create(&shape, dtype, || Tensor::full(&shape, number, dtype))
 }
 
-/// A tensor of one number and of another tensor's shape and dtype; without a number, of `fill_value`.
-fn like(a: &mut Bound<'_>, number: Option<Scalar>) -> Result<Tensor, Fault> {
+/// The shape and the dtype of `input`, or the one that is given.
+fn model(a: &mut Bound<'_>) -> Result<(Vec<usize>, DType), Fault> {
     let input = a.tensor("input")?;
     let engine = |error| a.fault(error);
     let (shape, own) = (input.shape().map_err(engine)?.to_vec(), input.dtype().map_err(engine)?);
-    let dtype = a.dtype("dtype")?.unwrap_or(own);
+    Ok((shape, a.dtype("dtype")?.unwrap_or(own)))
+}
+
+/// A tensor of one number and of another tensor's shape and dtype; without a number, of `fill_value`.
+fn like(a: &mut Bound<'_>, number: Option<Scalar>) -> Result<Tensor, Fault> {
+    let (shape, dtype) = model(a)?;
     let number = number.map_or_else(|| filling(a, dtype), Ok)?;
     a.create(&shape, dtype, || Tensor::full(&shape, number, dtype))
 }
@@ -309,17 +321,40 @@ fn eye(a: &mut Bound<'_>) -> Result<Expr, Fault> {
     Ok(Expr::from(a.create(&[n, n], DType::F32, || Tensor::eye(n))?).to_dtype(dtype))
 }
 
-/// Random numbers, of the seed that is given, or of the next one that no call has had.
+/// The seed that is given, or the next one that no call has had.
+fn seed(a: &mut Bound<'_>) -> Result<u64, Fault> {
+    match a.optional("seed") {
+        Some(seed) => Ok(seed.integer()? as u64),
+        None => Ok(a.next_seed()),
+    }
+}
+
 fn random(
     a: &mut Bound<'_>,
     numbers: fn(&[usize], u64) -> zerostride::Result<Tensor>,
 ) -> Result<Tensor, Fault> {
-    let seed = match a.optional("seed") {
-        Some(seed) => seed.integer()? as u64,
-        None => a.next_seed(),
-    };
-    let shape = a.counts()?;
+    let (seed, shape) = (seed(a)?, a.counts()?);
     a.create(&shape, DType::F32, || numbers(&shape, seed))
+}
+
+fn random_like(
+    a: &mut Bound<'_>,
+    numbers: fn(&[usize], DType, u64) -> zerostride::Result<Tensor>,
+) -> Result<Tensor, Fault> {
+    let (seed, (shape, dtype)) = (seed(a)?, model(a)?);
+    a.create(&shape, dtype, || numbers(&shape, dtype, seed))
+}
+
+/// `randint(high, size)`, `randint(low, high, size)`.
+fn randint(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
+    let (seed, first) = (seed(a)?, a.required("low")?.integer()?);
+    let (low, high, size) = match (a.optional("high"), a.optional("size")) {
+        (Some(high), Some(size)) => (first, high.integer()?, size),
+        (None, Some(size)) | (Some(size), None) => (0, first, size),
+        (None, None) => (0, first, a.required("size")?),
+    };
+    let shape = size.counts()?;
+    a.create(&shape, DType::I64, || Tensor::randint(low as i64, high as i64, &shape, seed))
 }
 
 fn to_dtype(a: &mut Bound<'_>) -> Result<Expr, Fault> {

@@ -10,12 +10,11 @@ use crate::words::{say, write_instead};
 
 /// Names in other libraries, and the equivalent here.
 #[rustfmt::skip]
-const ELSEWHERE: [(&str, &[&str]); 5] = [
+const ELSEWHERE: [(&str, &[&str]); 4] = [
     ("average", &["mean(x, dim)"]),
     ("power", &["pow(x, y)", "x ** y"]),
     ("mod", &["remainder(x, y)", "x % y"]),
     ("invert", &["bitwise_not(x)", "~x"]),
-    ("concatenate", &["cat([a, b], dim)"]),
 ];
 
 /// The modules whose functions have no prefix here.
@@ -115,7 +114,7 @@ mod tests {
     use super::*;
 
     /// Functions of the Python package that an expression has no use for.
-    const PYTHONS: [&str; 22] = [
+    const PYTHONS: [&str; 27] = [
         // Objects of Python and of other libraries.
         "as_tensor",
         "asarray",
@@ -129,6 +128,10 @@ mod tests {
         "result_type",
         "finfo",
         "iinfo",
+        "is_complex",
+        "is_floating_point",
+        "is_tensor",
+        "numel",
         // Functions of functions, commands of the shell, and the process.
         "evaluate",
         "explain",
@@ -136,6 +139,7 @@ mod tests {
         "get_num_threads",
         "grad",
         "jvp",
+        "manual_seed",
         "open",
         "set_num_threads",
         "show_config",
