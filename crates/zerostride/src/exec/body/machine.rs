@@ -687,10 +687,14 @@ impl<'a> ResultTile<'a> {
     }
 
     /// What becomes of `len` results that `fill` fills the tile with.
-    pub(crate) fn finished(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<&[u8]> {
+    pub(crate) fn finished(
+        &mut self,
+        len: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<&[u8]> {
         let ResultTile { item, results, finish } = self;
         let results = &mut results.bytes_mut()[..len * *item];
-        fill(results);
+        fill(results)?;
         let Some((program, tile)) = finish else { return Ok(results) };
         let finished = &mut tile.bytes_mut()[..len * program.item];
         program.run_in_order(&[results], finished)?;

@@ -132,11 +132,10 @@ impl PairLoop {
     /// Rows whose results are in a tile together.
     fn together(&self) -> usize {
         match self.way {
-            Way::Kernel(_) => PAIR_ROWS,
+            Way::Kernel(_) | Way::Elements(_) => PAIR_ROWS,
             Way::Accumulators { .. } => {
                 (2 * TILE_ELEMENTS / lanes(self.pairs.depth) / self.most()).max(PAIR_ROWS)
             }
-            Way::Elements(_) => 1,
         }
     }
 
@@ -164,12 +163,15 @@ impl PairLoop {
             };
             let block = PairBlock { rows: rows.clone(), first, count, width };
             self.pack_columns(inputs, &block, worker);
-            match &self.way {
-                Way::Kernel(known) => self.by_kernel(known, &block, worker, out)?,
-                Way::Accumulators { code, empty, .. } => {
-                    self.by_accumulators((code, empty), &block, worker, out)?;
-                }
-                Way::Elements(code) => self.by_elements(code, &block, worker, out)?,
+            let PairWorker { packed, results, fold } = &mut *worker;
+            for row in (0..rows.len()).step_by(self.together()) {
+                let together = self.together().min(rows.len() - row);
+                let of_load = |load: usize| self.packed((packed, load), (row, together), width);
+                let loads: SmallVec<[&[u8]; 4]> = (0..packed.len()).map(of_load).collect();
+                let finished = results.finished(together * width, |results| {
+                    self.reduce((&loads, together, width), fold.as_mut(), results)
+                })?;
+                self.store(&block, (row, together), finished, out);
             }
         }
         Ok(())
@@ -212,87 +214,59 @@ impl PairLoop {
         if self.pairs.are_rows[load] { &bytes[row * line..][..rows * line] } else { &bytes[..width * line] }
     }
 
-    fn by_kernel(
+    /// Reduces some rows with all packed columns to results, from the elements of each load.
+    fn reduce(
         &self,
-        known: &KnownPairs,
-        block: &PairBlock,
-        worker: &mut PairWorker<'_>,
-        out: &mut StepOutput<'_>,
+        (loads, together, width): (&[&[u8]], usize, usize),
+        fold: Option<&mut (Box<dyn Fold>, Scratch)>,
+        results: &mut [u8],
     ) -> Result<()> {
-        let &PairBlock { ref rows, width, .. } = block;
-        let PairWorker { packed, results, .. } = worker;
-        let kernel = known.kernel(width).expect("there is a kernel for every width");
-        let of = |load: usize, rows: (usize, usize)| self.packed((packed, load), rows, width);
-        let (of_row, of_column) = if self.pairs.are_rows[0] { (0, 1) } else { (1, 0) };
-        for row in (0..rows.len()).step_by(PAIR_ROWS) {
-            let together = PAIR_ROWS.min(rows.len() - row);
-            let finished = results.finished(together * width, |results| {
-                kernel.run(of(of_row, (row, together)), of(of_column, (0, 0)), results);
-            })?;
-            self.store(block, (row, together), finished, out);
-        }
-        Ok(())
-    }
-
-    fn by_accumulators(
-        &self,
-        (code, empty): (&Compiled, &[u8]),
-        block: &PairBlock,
-        worker: &mut PairWorker<'_>,
-        out: &mut StepOutput<'_>,
-    ) -> Result<()> {
-        let &PairBlock { ref rows, count, .. } = block;
-        let PairWorker { packed, results, fold } = worker;
         let depth = self.pairs.depth;
-        for row in (0..rows.len()).step_by(self.together()) {
-            let together = self.together().min(rows.len() - row);
-            let of_load = |load: usize| self.packed((packed, load), (row, together), count);
-            let loads: SmallVec<[&[u8]; 4]> = (0..packed.len()).map(of_load).collect();
-            let sizes = (together, depth, count);
-            let finished = results.finished(together * count, |results| {
-                let Some((fold, held)) = fold else {
-                    return code.accumulate_pairs(sizes, &loads, (empty, results));
-                };
-                let held = room(held, together * lanes(depth) * count * empty.len());
-                code.accumulate_pairs(sizes, &loads, (empty, held));
-                let panel = lanes_panel(lanes(depth), count);
-                let (of_row, result) = (held.len() / together, results.len() / together);
-                for (held, results) in held.chunks(of_row).zip(results.chunks_mut(result)) {
-                    fold.start(count);
+        let of_row = results.len() / together;
+        match (&self.way, fold) {
+            (Way::Kernel(known), _) => {
+                let kernel = known.kernel(width).expect("there is a kernel for every width");
+                let (of_row, of_column) = if self.pairs.are_rows[0] { (0, 1) } else { (1, 0) };
+                kernel.run(loads[of_row], loads[of_column], results);
+            }
+            (Way::Accumulators { code, empty, .. }, None) => {
+                code.accumulate_pairs((together, depth, width), loads, (empty, results));
+            }
+            (Way::Accumulators { code, empty, .. }, Some((fold, held))) => {
+                let held = room(held, together * lanes(depth) * width * empty.len());
+                code.accumulate_pairs((together, depth, width), loads, (empty, held));
+                let panel = lanes_panel(lanes(depth), width);
+                let line = held.len() / together;
+                for (held, results) in held.chunks(line).zip(results.chunks_mut(of_row)) {
+                    fold.start(width);
                     fold.leaves(held, &panel, 0);
                     fold.finish(results);
                 }
-            })?;
-            self.store(block, (row, together), finished, out);
-        }
-        Ok(())
-    }
-
-    fn by_elements(
-        &self,
-        code: &Compiled,
-        block: &PairBlock,
-        worker: &mut PairWorker<'_>,
-        out: &mut StepOutput<'_>,
-    ) -> Result<()> {
-        let &PairBlock { ref rows, count, .. } = block;
-        let PairWorker { packed, results, fold } = worker;
-        let (depth, mut machine) = (self.pairs.depth, Machine::new(code, count));
-        let (fold, held) = fold.as_mut().expect("elements have a fold");
-        let (line, panel) = (count * code.item, FoldForm::Narrow.panel(depth, count, count, 1));
-        for row in 0..rows.len() {
-            let feed = |load: usize| {
-                let bytes = self.packed((packed, load), (row, 1), count);
-                let len = if self.pairs.are_rows[load] { 1 } else { count };
-                ElementSlice { bytes, item: self.items[load], first: 0 }.rows(depth, len, len as isize)
-            };
-            let feeds: SmallVec<[Feed<'_>; 4]> = (0..packed.len()).map(feed).collect();
-            let held = room(held, depth * line);
-            machine.run(depth, count, &feeds, &mut RowSink::lines(held, depth, line), Write::Cached)?;
-            fold.start(count);
-            fold.leaves(held, &panel, 0);
-            let finished = results.finished(count, |results| fold.finish(results))?;
-            self.store(block, (row, 1), finished, out);
+            }
+            (Way::Elements(code), fold) => {
+                let (fold, held) = fold.expect("elements have a fold");
+                let (line, mut machine) = (width * code.item, Machine::new(code, width));
+                let panel = FoldForm::Narrow.panel(depth, width, width, 1);
+                let held = room(held, depth * line);
+                for (row, results) in results.chunks_mut(of_row).enumerate() {
+                    let feed = |load: usize| {
+                        let (len, first) =
+                            if self.pairs.are_rows[load] { (1, row * depth) } else { (width, 0) };
+                        let slice = ElementSlice {
+                            bytes: loads[load],
+                            item: self.items[load],
+                            first: first as isize,
+                        };
+                        slice.rows(depth, len, len as isize)
+                    };
+                    let feeds: SmallVec<[Feed<'_>; 4]> = (0..loads.len()).map(feed).collect();
+                    let mut sink = RowSink::lines(held, depth, line);
+                    machine.run(depth, width, &feeds, &mut sink, Write::Cached)?;
+                    fold.start(width);
+                    fold.leaves(held, &panel, 0);
+                    fold.finish(results);
+                }
+            }
         }
         Ok(())
     }

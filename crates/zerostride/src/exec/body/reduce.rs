@@ -291,7 +291,11 @@ impl<'p> WindowReduction<'_, 'p> {
                     fold::divide(&mut **fold, &self.reducer, parts, || self.tiles(), part)?;
                 }
             }
-            out.store(columns.clone(), results.finished(columns.len(), |results| fold.finish(results))?);
+            let finished = results.finished(columns.len(), |results| {
+                fold.finish(results);
+                Ok(())
+            })?;
+            out.store(columns.clone(), finished);
             first = columns.end;
         }
         Ok(())

@@ -105,7 +105,10 @@ fn store(fold: &mut dyn Fold, step: &Step, made: &FoldedStep, dtype: DType, bloc
         finish.as_deref().map(|finish| finish.kept.get(|| Compiled::new(finish, &[LoadKind::Vector], false)));
     let (count, item) = (shape.numel(), dtype.item_size());
     let mut results = ResultTile::new(finish, count, finish.map_or(item, |finish| finish.loads[0].1));
-    let finished = results.finished(count, |results| fold.finish(results))?;
+    let finished = results.finished(count, |results| {
+        fold.finish(results);
+        Ok(())
+    })?;
     let (sizes, strides) = if shape.ndim() == 0 { (&[1][..], &[1][..]) } else { (&shape[..], &strides[..]) };
     Written::new(block, item, (sizes, strides, 0)).output().store(0..count, finished);
     Ok(())
