@@ -1,7 +1,11 @@
 """Tensors on emulated GPUs. ``cargo xtask test --python`` names the emulated driver."""
 
 import os
+import pathlib
 import pickle
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -175,3 +179,10 @@ def test_a_forked_process_is_told_that_it_cannot_use_the_devices_of_its_parent()
         assert "CUDA cannot be used in a forked process" in told.read()
     assert os.waitpid(child, 0)[1] == 0
     assert moved.add(1).tolist() == (X + 1).tolist()
+
+
+def test_the_script_for_a_gpu_finds_the_bits_of_the_cpu():
+    script = pathlib.Path(__file__).resolve().parents[3] / "bench" / "gpu.py"
+    run = subprocess.run([sys.executable, script, "--tiny", "rows", "formulas", "table"], capture_output=True, text=True)
+    assert run.returncode == 0 and "nothing differs" in run.stdout, run.stdout + run.stderr
+    assert re.search(r"rows: 1[0-9]{3} of 300 arguments each, 0 differ", run.stdout)

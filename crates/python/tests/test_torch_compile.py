@@ -15,8 +15,10 @@ import zerostride as zs
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
+import emulated_gpu  # noqa: E402
 from torch._dynamo.testing import CompileCounterWithBackend  # noqa: E402
-from zerostride.torch import _cost, _partition, report  # noqa: E402
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
+from zerostride.torch import _backend, _cost, _partition, _table, report  # noqa: E402
 from zerostride.torch._report import Report  # noqa: E402
 
 pytestmark = [
@@ -590,8 +592,6 @@ NOT_IN_THE_TABLE = {
 
 
 def test_every_core_and_pointwise_operation_is_in_the_table_or_has_a_reason():
-    from zerostride.torch import _table
-
     reasons = {name for names in NOT_IN_THE_TABLE.values() for name in names.split()}
     served, missing = set(_table.DECOMPOSED), set()
     for name in dir(torch.ops.aten):
@@ -606,14 +606,66 @@ def test_every_core_and_pointwise_operation_is_in_the_table_or_has_a_reason():
     assert reasons & served == set()
 
 
-def test_graphs_on_a_gpu_are_left_to_pytorch():
-    # There need be no GPU: tensors of this mode have none of their elements.
+def on_gpu(function, *operands):
+    """The report of a graph whose operands are made on a GPU, which need not be there: they have none of their elements."""
     with torch._subclasses.FakeTensorMode():
-        x = torch.rand(40, 30, device="cuda")
-        module = torch.fx.experimental.proxy_tensor.make_fx(lambda x: torch.softmax(x + 1, -1).sum(0))(x)
-    targets = lambda module: [node.target for node in module.graph.nodes if node.op == "call_function"]
-    wanted, record = targets(module), Report("f", "forward")
-    divided = _partition.divide(module, record)
-    assert [target for target in targets(divided) if isinstance(target, torch._ops.OpOverload)] == wanted
-    assert {reason for _, reason in record.theirs} == {"is on cuda"}
-    assert not record.partitions
+        graph = make_fx(function)(*[operand() for operand in operands])
+    record = Report("f", "forward")
+    _partition.divide(graph, record)
+    return [partition.names for partition in record.partitions], {name: reason for name, reason in record.theirs}
+
+
+def row(*size, device="cuda", **named):
+    return lambda: torch.ones(size, device=device, **named)
+
+
+def test_graphs_on_a_gpu_run_there(monkeypatch):
+    assert on_gpu(lambda x: torch.softmax(x + 1, -1).sum(0), row(40, 30)) == ([["add", "_softmax", "sum_1"]], {})
+    assert on_gpu(lambda x: torch.where(x > 0, x, torch.zeros_like(x)) * 2, row(40)) == ([["gt", "where", "mul"]], {})
+    integers = row(40, dtype=torch.int64)
+    assert on_gpu(lambda x: torch.gcd(x, x) + 1, integers) == ([["add"]], {"aten.gcd.default": "has no kernel for GPUs"})
+    # A partition of one operation saves no kernel.
+    monkeypatch.setattr(_cost, "ALWAYS", False)
+    assert on_gpu(lambda x: x + 1, row(40)) == ([], {"aten.add.Tensor": "the engine would not be faster"})
+    assert on_gpu(lambda x: (x + 1) * 2, row(40)) == ([["add", "mul"]], {})
+
+
+def test_what_is_on_several_devices_is_left_to_pytorch():
+    number = row(device="cpu")
+    assert on_gpu(lambda x, y: x + y, row(40), number) == ([["add"]], {})
+    names, theirs = on_gpu(lambda x, y: x * (y + 1), row(40), number)
+    assert (names, theirs) == ([["mul"]], {"aten.add.Tensor": "is on cpu"})
+    _, theirs = on_gpu(lambda x, y: x + y.to("cuda"), row(40), row(40, device="cpu"))
+    assert theirs == {"aten._to_copy.default": "reads a tensor on cpu"}
+    _, theirs = on_gpu(lambda x, y: (x.exp(), y.to("cuda").exp()), row(40), number)
+    assert theirs == {"aten._to_copy.default": "moves elements to cuda:0"}
+    _, theirs = on_gpu(lambda x, y: (x.exp(), y.exp()), row(40), row(40, device="cuda:1"))
+    assert theirs == {"aten.exp.default": "is on cuda:1"}
+
+
+with_emulator = pytest.mark.skipif(not emulated_gpu.IS_THERE, reason="ZEROSTRIDE_CUDA does not name the emulated driver")
+
+
+@with_emulator
+@pytest.mark.parametrize("function, shapes", PROGRAMS, ids=[function.__name__ for function, _ in PROGRAMS])
+def test_programs_and_their_gradients_have_the_bits_of_the_cpu_on_a_gpu(function, shapes):
+    def with_gradients(*leaves):
+        result = function(*leaves)
+        return result, *torch.autograd.grad((result * result).sum(), leaves)
+
+    with torch._subclasses.FakeTensorMode():
+        leaves = [torch.rand(shape).requires_grad_() for shape in shapes]
+        graph = make_fx(with_gradients, decomposition_table=_table.decompositions())(*leaves)
+    operands, record = [torch.rand(shape) + 0.5 for shape in shapes], Report(function.__name__, "both")
+    found = emulated_gpu.divide(graph, record)(operands)
+    wanted = _backend.compile(graph, Report(function.__name__, "both"))(list(operands))
+    assert [one.numpy().tobytes() for one in found] == [other.numpy().tobytes() for other in wanted]
+    assert [(partition.calls, partition.failure) for partition in record.partitions] == [(1, None)] * len(record.partitions)
+
+
+@with_emulator
+def test_what_is_said_to_have_no_kernel_for_gpus_has_none():
+    x = zs.ones(3, dtype=zs.int32).cuda()
+    for function in _table.ON_CPU:
+        with pytest.raises(RuntimeError, match="has no kernel for cuda:0"):
+            function(x, x)

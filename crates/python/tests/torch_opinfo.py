@@ -1,9 +1,10 @@
 """PyTorch's own samples of its operations through the backend beside eager PyTorch, forward and backward.
 
-    python crates/python/tests/torch_opinfo.py [--samples=N] [--dtypes=float32,bfloat16] [NAME ...]
+    python crates/python/tests/torch_opinfo.py [--samples=N] [--dtypes=float32,bfloat16] [--gpu] [NAME ...]
 
 Every operation of PyTorch's test suite is run whose graph has a node that the engine computes, with every dtype that PyTorch
-gives it on the CPU. The script prints each difference, and counts at the end.
+gives it on the CPU. The script prints each difference, and counts at the end. With ``--gpu`` each graph runs on the emulated
+GPU, too, whose results must have the CPU's bits.
 
 Known differences, all of PyTorch's own formulas, which give the same bits as the engine: the gradient of ``native_batch_norm``
 and ``_native_batch_norm_legit`` of two bfloat16 elements, which is 0 but for rounding, and ``soft_margin_loss`` of float16,
@@ -20,6 +21,7 @@ from functorch.compile import aot_function, nop
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.utils import _pytree as pytree
 
+import emulated_gpu
 from zerostride.torch import _cost, _table
 from zerostride.torch._backend import compile
 from zerostride.torch._report import Report
@@ -90,7 +92,37 @@ def compare(found, wanted, exact, what):
             raise Checked(f"{what} {number}: " + " ".join(str(error).split()[:60])) from None
 
 
-def check(op, dtype, sample, counts):
+def on_both(module, report, counts):
+    """A graph on the CPU, whose results are compared with those on the emulated GPU."""
+    here = compile(module, report)
+    try:
+        there = emulated_gpu.divide(module, report)
+    except RuntimeError:  # PyTorch asks some operations of its own for a GPU while it traces them.
+        counts["not traceable by PyTorch without a GPU"] += 1
+        return here
+
+    def both(arguments):
+        values, state = list(arguments), torch.get_rng_state()
+        results = here(arguments)
+        torch.set_rng_state(state)
+        for number, (one, other) in enumerate(zip(there(values), results, strict=True)):
+            if isinstance(other, torch.Tensor) and not _is_same(one, other):
+                raise Checked(f"result {number} on the GPU: {one} beside {other}"[:600])
+        return results
+
+    both._boxed_call = True
+    return both
+
+
+def _is_same(one, other):
+    """Whether two tensors have the same bits, but for those of NaN."""
+    if (one.dtype, one.shape) != (other.dtype, other.shape):
+        return False
+    are_equal = (one == other) & (torch.signbit(one) == torch.signbit(other)) if one.dtype.is_floating_point else one == other
+    return bool((are_equal | ((one != one) & (other != other))).all())
+
+
+def check(op, dtype, sample, counts, gpu):
     """Runs one sample; says whether the engine had a part in it."""
     flat, spec = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
     places = [place for place, value in enumerate(flat) if isinstance(value, torch.Tensor)]
@@ -114,7 +146,7 @@ def check(op, dtype, sample, counts):
 
     def compiler(module, inputs):
         records.append(Report(op.name, "samples"))
-        return compile(module, records[-1])
+        return on_both(module, records[-1], counts) if gpu else compile(module, records[-1])
 
     try:
         wanted, gradients = outcome(function, leaves, True)
@@ -160,7 +192,7 @@ def check(op, dtype, sample, counts):
     return True
 
 
-def run(names=(), dtypes=DTYPES, samples=6):
+def run(names=(), dtypes=DTYPES, samples=6, gpu=False):
     """Counts, and the differences as (operation, dtype, sample, text)."""
     from torch.testing._internal.common_methods_invocations import op_db
 
@@ -181,7 +213,7 @@ def run(names=(), dtypes=DTYPES, samples=6):
                 continue
             for number, sample in enumerate(given):
                 try:
-                    if check(op, dtype, sample, counts):
+                    if check(op, dtype, sample, counts, gpu):
                         counts["samples"] += 1
                         covered[op.name] += 1
                     else:
@@ -200,10 +232,13 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, default=6)
     parser.add_argument("--dtypes", default="")
+    parser.add_argument("--gpu", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
+    if options.gpu and not emulated_gpu.IS_THERE:
+        sys.exit("ZEROSTRIDE_CUDA does not name the emulated driver")
     chosen = [getattr(torch, name) for name in options.dtypes.split(",") if name] or DTYPES
-    counts, differences = run(options.names, chosen, options.samples)
+    counts, differences = run(options.names, chosen, options.samples, options.gpu)
     for what, count in counts.most_common():
         print(f"{count:8} {what}")
     sys.exit(bool(differences))

@@ -1,5 +1,5 @@
 //! Owns launches on the emulated device: its memory as elements of types, and each launch as a file for
-//! `bench/gpu.py`. It does not know what is computed.
+//! `bench/gpu_launches.py`. It does not know what is computed.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};

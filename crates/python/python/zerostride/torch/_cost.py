@@ -1,4 +1,5 @@
-"""Owns what nodes cost in the engine and in PyTorch: which of them, and which groups, are faster where.
+"""Owns what nodes cost in the engine and in PyTorch: which of them, and which groups, are faster where. On a GPU it counts
+kernels.
 
 It does not know how a graph is divided (``_partition.py``).
 
@@ -40,6 +41,8 @@ class Calls(NamedTuple):
     # Reading or writing a byte of values in cache, and of those that are too large for that.
     byte: float
     far_byte: float
+    # What computing elements counts.
+    computed: int = 1
 
 
 AMONG = Calls(call=10_000, view=5_000, partition=15_000, tensor=10_000, reduction=30_000, column=0.4, byte=0.05, far_byte=0.15)
@@ -53,6 +56,15 @@ ALONE = Calls(call=1_500, view=700, partition=1_500, tensor=300, reduction=300, 
 
 WHOLE = ALONE._replace(partition=0)
 """Where it does, in one partition: what AOTAutograd does in each call is left out (``_backend.py``)."""
+
+GPU = Calls(call=1, view=0, partition=1, tensor=0, reduction=0, column=0, byte=0, far_byte=0, computed=0)
+"""On a GPU, where no times are known: a partition is taken for one kernel, and what gains is a partition of several operations."""
+
+
+def surroundings(device, calls):
+    """What surrounds elements on a device, where ``calls`` do on the CPU."""
+    return calls if device.type == "cpu" else GPU
+
 
 _ROW = 15
 """Of each row that softmax and layer norm pass over."""
@@ -141,13 +153,14 @@ def _traffic(nodes, calls):
     return total
 
 
-def _computed(node):
+def _computed(node, calls):
     """Of computing a node's elements in registers, in PyTorch and in the engine."""
     name, _ = _table.name(node.target)
     theirs, ours = _ELEMENT.get(name, (_PASS, _PASS))
     if name == "pow" and node.args[1] in (-2, -1, -0.5, 0, 0.5, 1, 2, 3):
         theirs = ours = 2 * _PASS
-    return _size(node) * (theirs + _REPEATED * _repeats(node)), _size(node) * ours
+    size = calls.computed * _size(node)
+    return size * (theirs + _REPEATED * _repeats(node)), size * ours
 
 
 def _size(node):
@@ -184,7 +197,7 @@ def _passes(node, calls):
     if dims and _innermost(value) not in {None, *dims}:
         cost += calls.column * size
     elif name in ("_softmax", "_log_softmax", "native_layer_norm"):
-        cost += _ROW * size / max(1, math.prod(hint(value.shape[dim]) for dim in dims))
+        cost += calls.computed * _ROW * size / max(1, math.prod(hint(value.shape[dim]) for dim in dims))
     return cost
 
 
@@ -193,7 +206,7 @@ def slower(node, stored, calls):
     a value that is ``stored`` anyway."""
     if node.target is operator.getitem:
         return slower(node.args[0], stored, calls)
-    theirs, ours = _computed(node)
+    theirs, ours = _computed(node, calls)
     saved = calls.call + _traffic([node, *node.all_input_nodes], calls)
     return not ALWAYS and ours - theirs > saved and elements(node.meta["val"]) <= stored
 
@@ -209,12 +222,13 @@ def theirs(nodes, calls):
         if node.target.is_view or _table.name(node.target)[0] == "_unsafe_view":
             total += calls.view
             continue
-        arranges = (_table.row(node.target) or (None, False))[1]
-        total += calls.call + _traffic([node, *node.all_input_nodes], calls) + (0 if arranges else _computed(node)[0])
+        row = _table.row(node.target)
+        computed = 0 if row is not None and row.arranges else _computed(node, calls)[0]
+        total += calls.call + _traffic([node, *node.all_input_nodes], calls) + computed
     return total
 
 
 def ours(nodes, inputs, outputs, calls):
     """Of nodes that compute elements as a partition."""
     total = calls.partition + calls.tensor * (len(inputs) + len(outputs)) + _traffic([*inputs, *outputs], calls)
-    return total + sum(_computed(node)[1] + _passes(node, calls) for node in nodes if node.target is not operator.getitem)
+    return total + sum(_computed(node, calls)[1] + _passes(node, calls) for node in nodes if node.target is not operator.getitem)

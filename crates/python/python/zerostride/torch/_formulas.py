@@ -1,7 +1,6 @@
 """Owns aten operations that are no single row of the engine's table, as formulas of rows on traced arrays.
 
-Each function takes the operation's arguments under aten's names, ``self`` under ``input``, and with ``dtype`` the dtype
-of the result where the operation has such an argument.
+Each function takes the operation's arguments under aten's names, ``self`` under ``input``.
 """
 
 import functools
@@ -24,7 +23,7 @@ def _in_f32(formula):
     return wide
 
 
-# Views, copies and constants.
+# Views and copies.
 
 
 def same(input, **_):
@@ -55,48 +54,51 @@ def slice_(input, dim=0, start=None, end=None, step=1):
     return input[(slice(None),) * (dim % input.ndim) + (slice(start, end, step),)]
 
 
-def full(size, fill_value, dtype, **_):
-    return zs.full((), fill_value, dtype=dtype).expand(size)
+# Constants, which are given their dtype and device.
 
 
-def zeros(size, dtype, **_):
-    return full(size, 0, dtype)
+def full(size, fill_value, dtype, device, **_):
+    return zs.full((), fill_value, dtype=dtype, device=device).expand(size)
 
 
-def ones(size, dtype, **_):
-    return full(size, 1, dtype)
+def zeros(size, dtype, device, **_):
+    return full(size, 0, dtype, device)
 
 
-def scalar_tensor(s, dtype, **_):
-    return full((), s, dtype)
+def ones(size, dtype, device, **_):
+    return full(size, 1, dtype, device)
 
 
-def full_like(input, fill_value, dtype, **_):
-    return full(input.shape, fill_value, dtype)
+def scalar_tensor(s, dtype, device, **_):
+    return full((), s, dtype, device)
 
 
-def zeros_like(input, dtype, **_):
-    return full(input.shape, 0, dtype)
+def full_like(input, fill_value, dtype, device, **_):
+    return full(input.shape, fill_value, dtype, device)
 
 
-def ones_like(input, dtype, **_):
-    return full(input.shape, 1, dtype)
+def zeros_like(input, dtype, device, **_):
+    return full(input.shape, 0, dtype, device)
 
 
-def fill(input, value):
-    return full(input.shape, value, input.dtype)
+def ones_like(input, dtype, device, **_):
+    return full(input.shape, 1, dtype, device)
 
 
-def new_full(input, size, fill_value, dtype, **_):
-    return full(size, fill_value, dtype)
+def fill(input, value, dtype, device):
+    return full(input.shape, value, dtype, device)
 
 
-def new_zeros(input, size, dtype, **_):
-    return full(size, 0, dtype)
+def new_full(input, size, fill_value, dtype, device, **_):
+    return full(size, fill_value, dtype, device)
 
 
-def new_ones(input, size, dtype, **_):
-    return full(size, 1, dtype)
+def new_zeros(input, size, dtype, device, **_):
+    return full(size, 0, dtype, device)
+
+
+def new_ones(input, size, dtype, device, **_):
+    return full(size, 1, dtype, device)
 
 
 # Element by element.

@@ -22,7 +22,7 @@ def divide(module, record):
     whole = _whole(module, found)
     if whole is not None:
         return _rebuilt(*whole, record)
-    surroundings = _cost.ALONE if _is_formula(graph, found) else _cost.AMONG
+    surroundings = _cost.surroundings(_support.device(graph), _cost.ALONE if _is_formula(graph, found) else _cost.AMONG)
     kept = (node.meta.get("val") for node in graph.nodes if not isinstance(found[node], Call))
     stored = max((_cost.elements(value) for value in kept if value is not None), default=0)
     for node, call in found.items():
@@ -63,7 +63,7 @@ def _whole(module, found):
     nodes = [node for node in module.graph.nodes if _is_computed(found[node])]
     if not nodes or not _is_formula(module.graph, found):
         return None
-    partition = _partition(nodes, found, _cost.WHOLE, theirs)
+    partition = _partition(nodes, found, _cost.surroundings(_support.device(module.graph), _cost.WHOLE), theirs)
     return None if partition.reason() else (module, found, dict.fromkeys(nodes, partition))
 
 

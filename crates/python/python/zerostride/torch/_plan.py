@@ -89,6 +89,7 @@ class Partition(_zerostride._Prepared):
         self.names = [node.name for node in nodes]
         self.lines = list(dict.fromkeys(line for line in map(line_of, nodes) if line is not None))
         self.failure = None
+        self._device = outputs[0].meta["val"].device.type
         return self
 
     def name_it(self, number):
@@ -136,7 +137,7 @@ class Partition(_zerostride._Prepared):
         self.failure = str(error)
         values = list(operands)
         # The graph has the casts of autocast already.
-        with torch.no_grad(), torch.autocast("cpu", enabled=False):
+        with torch.no_grad(), torch.autocast(self._device, enabled=False):
             for step in self._steps:
                 values.append(step.target(*_filled(step.theirs, values), **_filled(step.theirs_named, values)))
         return [values[result] for result in self._results]

@@ -24,18 +24,25 @@ class Call(NamedTuple):
     function: object
     arguments: tuple
     named: dict
-    # Whether it is a view, a copy or a constant.
+    # Whether it is a view, a copy or a constant; whether it is a constant.
     arranges: bool
+    is_constant: bool
+
+
+def device(graph):
+    """Where the engine runs what it runs of a graph: on the GPU of the first tensor that is on one, else on the CPU."""
+    devices = (tensor.device for node in graph.nodes for tensor in _tensors(node))
+    return next((device for device in devices if device.type == "cuda"), torch.device("cpu"))
 
 
 def support(graph):
     """For each node of a graph the ``Call`` that computes it, or, as text, why the engine does not."""
-    found = {node: _call(node) for node in graph.nodes}
+    found, own = {node: _call(node) for node in graph.nodes}, device(graph)
 
     def trace(seed):
         for node, call in found.items():
             if isinstance(call, Call):
-                reason = _difference(node, call, seed)
+                reason = _elsewhere(node, call, own) or _difference(node, call, seed)
                 if reason is not None:
                     found[node] = reason
 
@@ -92,20 +99,19 @@ def _call(node):
     if any(dtype.is_complex for dtype in _dtypes(node)):
         return "complex numbers"
     if node.target is operator.getitem and isinstance(node.args[0], torch.fx.Node) and isinstance(node.args[1], int):
-        return Call(operator.getitem, node.args, {}, False)
+        return Call(operator.getitem, node.args, {}, False, False)
     if not isinstance(node.target, torch._ops.OpOverload):
         return "computes sizes" if not list(_tensors(node)) else "no aten operation"
     found = _table.row(node.target)
     if found is None:
         has_formula = _table.name(node.target)[0] in _table.DECOMPOSED
         return "PyTorch's kernel is faster" if has_formula else "no row in the table"
-    function, arranges = found
     named = arguments_of(node)
-    if arranges and any(argument.name == "dtype" for argument in node.target._schema.arguments):
-        named["dtype"] = node.meta["val"].dtype
+    if found.is_constant:
+        named |= {"dtype": node.meta["val"].dtype, "device": str(node.meta["val"].device)}
     if "dtype" in named:
         named["dtype"] = DTYPES.get(named["dtype"])
-    return Call(function, (), named, arranges)
+    return Call(found.function, (), named, found.arranges, found.is_constant)
 
 
 def arguments_of(node):
@@ -128,12 +134,31 @@ def _dtypes(node):
             yield tensor.dtype
 
 
+def _elsewhere(node, call, own):
+    """Why a node is not computed on the graph's ``own`` device; ``None`` if it is."""
+    for tensor in _tensors(node):
+        if tensor.device != own and not (call.is_constant and _is_number(tensor)):
+            return f"is on {tensor.device}"
+    read = [] if call.is_constant else [tensor for source in node.all_input_nodes for tensor in _tensors(source)]
+    for tensor in read:
+        if tensor.device != own and not _is_number(tensor):
+            return f"reads a tensor on {tensor.device}"
+    if read and all(tensor.device != own for tensor in read):
+        return f"moves elements to {own}"
+    if own.type == "cuda" and call.function in _table.ON_CPU:
+        return "has no kernel for GPUs"
+    return None
+
+
+def _is_number(tensor):
+    """Whether a tensor may be on the CPU beside tensors on a GPU."""
+    return tensor.device.type == "cpu" and tensor.ndim == 0
+
+
 def _difference(node, call, seed):
     """Why a call does not compute a node; ``None`` if it does."""
     for part in (node, *node.all_input_nodes):
         for tensor in _tensors(part):
-            if tensor.device.type != "cpu":
-                return f"is on {tensor.device.type}"
             if tensor.layout is not torch.strided or tensor.is_nested:
                 return "is not a strided tensor"
             if tensor.dtype not in DTYPES:
@@ -144,6 +169,8 @@ def _difference(node, call, seed):
         wanted = _stand_in(node.meta["val"], seed)
         stand_in = lambda argument: _stand_in(argument.meta["val"], seed)
         arguments, named = torch.fx.map_arg(call.arguments, stand_in), torch.fx.map_arg(call.named, stand_in)
+        # Shapes and dtypes are the same on each device, and there may be none yet.
+        named = named | {"device": "cpu"} if call.is_constant else named
         result = call.function(*arguments, **named)
     except (_Unknown, RuntimeError, TypeError, ValueError, NotImplementedError, IndexError, OverflowError) as error:
         return str(error).partition("\n")[0]

@@ -5,6 +5,8 @@ A key is the name of an aten operation, for all of its overloads, or of one over
 """
 
 import functools
+from collections.abc import Callable
+from typing import NamedTuple
 
 import zerostride as zs
 
@@ -55,8 +57,8 @@ COMPUTED = {name: getattr(zs, name) for name in _SAME_NAMES} | {
     "var_mean": formulas.var_mean,
 }
 
-# Operations that compute no elements: views, copies and constants. Each partition has its own copy of
-# those that it reads, and none of them is a result of a partition.
+# Operations that compute no elements. Each partition has its own copy of those that it reads, and none of
+# them is a result of a partition. Views and copies:
 ARRANGED = {
     "_reshape_alias": formulas.view,
     "_unsafe_view": formulas.view,
@@ -65,20 +67,11 @@ ARRANGED = {
     "detach": formulas.same,
     "diagonal": zs.diagonal,
     "expand": formulas.expand,
-    "fill.Scalar": formulas.fill,
     "flip": formulas.flip,
-    "full": formulas.full,
-    "full_like": formulas.full_like,
     "lift_fresh_copy": formulas.same,
-    "new_full": formulas.new_full,
-    "new_ones": formulas.new_ones,
-    "new_zeros": formulas.new_zeros,
-    "ones": formulas.ones,
-    "ones_like": formulas.ones_like,
     "permute": formulas.permute,
     "positive": formulas.same,
     "reshape": formulas.view,
-    "scalar_tensor": formulas.scalar_tensor,
     "select.int": zs.select,
     "slice.Tensor": formulas.slice_,
     "squeeze": zs.squeeze,
@@ -88,9 +81,25 @@ ARRANGED = {
     "unsqueeze": zs.unsqueeze,
     "view.default": formulas.view,
     "view_copy.default": formulas.view,
+}
+
+# Constants.
+CONSTANT = {
+    "fill.Scalar": formulas.fill,
+    "full": formulas.full,
+    "full_like": formulas.full_like,
+    "new_full": formulas.new_full,
+    "new_ones": formulas.new_ones,
+    "new_zeros": formulas.new_zeros,
+    "ones": formulas.ones,
+    "ones_like": formulas.ones_like,
+    "scalar_tensor": formulas.scalar_tensor,
     "zeros": formulas.zeros,
     "zeros_like": formulas.zeros_like,
 }
+
+# Functions that have no kernel for GPUs.
+ON_CPU = {zs.gcd, zs.lcm}
 
 # Operations that PyTorch decomposes into the above before the graph is divided; others stay one node.
 DECOMPOSED = """
@@ -116,16 +125,24 @@ def name(target):
     return target.overloadpacket._qualified_op_name.partition("::")[2], target._overloadname
 
 
+class Row(NamedTuple):
+    """How an aten operation is computed on traced arrays."""
+
+    function: Callable
+    # Whether it computes no elements, and whether it has no operands with elements either.
+    arranges: bool
+    is_constant: bool
+
+
 def row(target):
-    """The function that computes an aten operation on traced arrays, and whether it only arranges elements; ``None`` where
-    the table has none."""
+    """The row of an aten operation; ``None`` where the table has none."""
     if target.namespace not in ("aten", "prims"):
         return None
     packet, overload = name(target)
-    for table, arranges in ((COMPUTED, False), (ARRANGED, True)):
+    for table in (COMPUTED, ARRANGED, CONSTANT):
         function = table.get(f"{packet}.{overload}") or table.get(packet)
         if function is not None:
-            return function, arranges
+            return Row(function, table is not COMPUTED, table is CONSTANT)
     return None
 
 
