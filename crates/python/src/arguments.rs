@@ -348,6 +348,14 @@ impl<'a, 'py> Arguments<'a, 'py> {
         if self.rest.is_empty() { Err(self.misused(&format!("`{name}` is missing"))) } else { self.sizes() }
     }
 
+    /// What stands alone in the place of `*size` and is neither an integer nor a list or tuple.
+    pub(crate) fn no_size(&self) -> Option<Object<'a, 'py>> {
+        let [one] = self.rest[..] else { return None };
+        let is_list = one.is_instance_of::<PyTuple>() || one.is_instance_of::<PyList>();
+        let is_size = is_list || one.get_type().hasattr("__index__").unwrap_or(true);
+        (!is_size).then_some(one)
+    }
+
     /// `*size`: integers one by one, or as one list or tuple.
     fn sizes(&self) -> PyResult<Vec<isize>> {
         let wrong = |object: &Bound<'_, PyAny>| {

@@ -1,6 +1,7 @@
 """Graphs of PyTorch's on an emulated GPU, which PyTorch itself has no tensors on: partitions get tensors of zerostride's there,
 and PyTorch's own nodes run on the CPU. ``ZEROSTRIDE_CUDA`` names the emulated driver."""
 
+import operator
 import os
 
 import torch
@@ -8,6 +9,7 @@ import zerostride as zs
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._pytree import tree_map
 from zerostride.torch import _partition, _support
+from zerostride.torch._plan import Partition
 
 IS_THERE = "emulator" in os.environ.get("ZEROSTRIDE_CUDA", "")
 
@@ -39,7 +41,7 @@ def divide(module, record):
 
 class _Running(torch.fx.Interpreter):
     def call_function(self, target, args, kwargs):
-        if not isinstance(target, torch._ops.OpOverload):
+        if target is operator.getitem or isinstance(target, Partition):
             return super().call_function(target, args, kwargs)
         kwargs = kwargs | ({"device": torch.device("cpu")} if kwargs.get("device") else {})
         return tree_map(_there, target(*tree_map(_back, args), **tree_map(_back, kwargs)))

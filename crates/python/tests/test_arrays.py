@@ -415,3 +415,29 @@ def test_copy_orders_elements_as_numpys(order):
         assert tuple(8 * stride for stride in copied.stride()) == array.copy(order=order).strides
     with pytest.raises(ValueError, match="not 'X'"):
         tensor.copy(order="X")
+
+
+def test_a_view_of_another_dtype_shows_the_same_bytes():
+    x = zs.tensor([[1.0, -2.0], [0.5, 3.0]])
+    bits = x.view(zs.int32)
+    assert bits.tolist() == x.numpy().view(np.int32).tolist() and bits.data_ptr() == x.data_ptr()
+    assert x.view(dtype="uint8").tolist() == x.numpy().view(np.uint8).tolist()
+    assert x.view(zs.complex64).tolist() == [[1 - 2j], [0.5 + 3j]]
+    assert zs.tensor([0x3F80, 0xC000], dtype=zs.uint16).view(zs.bfloat16).tolist() == [1.0, -2.0]
+    assert zs.tensor([2, 0], dtype=zs.uint8).view(bool).tolist() == [True, False]
+    assert x.T.view(np.int32).stride() == (1, 2)
+    bits.zero_()
+    assert x.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    # PyTorch's words.
+    for view, message in [
+        (lambda: x.T.view(zs.int16), r"self.stride\(-1\) must be 1 to view Float as Short \(different element sizes\), but got 2"),
+        (lambda: x.sum().view(zs.int16), r"self.dim\(\) cannot be 0 to view Float as Short \(different element sizes\)"),
+        (lambda: x[:, :1].view(zs.float64), r"self.size\(-1\) must be divisible by 2 to view Float as Double .*, but got 1"),
+        (lambda: zs.zeros(7)[1:].view(zs.float64), r"self.storage_offset\(\) must be divisible by 2 to view Float as Double .*, but got 1"),
+        (lambda: zs.zeros(3, 5)[:, :4].view(zs.float64), r"self.stride\(0\) must be divisible by 2 to view Float as Double .*, but got 5"),
+        (lambda: zs.from_numpy(np.zeros(9, np.uint8)[1:]).view(zs.float64), "the memory is not aligned to elements of f64"),
+    ]:
+        with pytest.raises(RuntimeError, match=message):
+            view()
+    with pytest.raises(zs.TraceError, match=r"view\(\) needs the elements"):
+        zs.fuse(lambda x: x.view(zs.int32))(x)

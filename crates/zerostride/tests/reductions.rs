@@ -246,11 +246,12 @@ fn stretched_and_permuted_elements_are_reduced_to_the_bits_of_their_copies() {
     use DType::{BF16, Bool, C64, F32, F64, I32, I64, U8};
     let sets: [&[isize]; 7] = [&[0], &[1], &[2], &[0, 1], &[0, 2], &[1, 2], &[0, 1, 2]];
     let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
-    let cases: [([usize; 3], &[DType]); 4] = [
+    let cases: [([usize; 3], &[DType]); 5] = [
         ([4, 3, 5], &[Bool, U8, I32, I64, BF16, F32, F64, C64]),
         ([7, 130, 2], &[U8, I32, BF16, F32, C64]),
         ([2, 1, 1100], &[I32, F32, F64]),
         ([1, 3000, 1], &[BF16, F32]),
+        ([1, 9000, 8], &[I32, F64]),
     ];
     for (sizes, dtypes) in cases {
         for (order, stretched) in orders.iter().flat_map(|order| (0..8).map(move |mask| (order, mask))) {

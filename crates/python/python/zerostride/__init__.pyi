@@ -938,8 +938,8 @@ class _Operations:
         """The elements clamped to `min` and `max`, as by `clamp`."""
     def broadcast_to(self, *size: _Sizes) -> Tensor:
         """Stretches the tensor to a shape, without copying: another name of `expand`."""
-    def view(self, *size: _Sizes) -> Tensor:
-        """The same elements under other sizes, as a view; -1 is inferred."""
+    def view(self, *size: _Sizes, dtype: _DType | None = None) -> Tensor:
+        """The same elements under other sizes, as a view; -1 is inferred. Or the same bytes as elements of another dtype."""
     def view_as(self, other: _Operand) -> Tensor:
         """The same elements in the shape of another tensor, as a view."""
     def transpose(self, dim0: _Sizes | None = None, dim1: builtins.int | None = None) -> Tensor:

@@ -803,18 +803,6 @@ def _copy(self, order="C"):
     return self.clone(**row_major) if order == "C" else self.permute(reversed_dims).clone(**row_major).permute(reversed_dims)
 
 
-def _view(of_shape):
-    """The method `view`: of other sizes, or, as PyTorch and NumPy have it, of another dtype on the same bytes."""
-
-    def view(self, *shape, **keywords):
-        if len(shape) != 1 or isinstance(shape[0], (int, tuple, list)) or hasattr(type(shape[0]), "__index__"):
-            return of_shape(self, *shape, **keywords)
-        return zs.from_numpy(self.numpy().view(*shape))
-
-    view.__doc__ = of_shape.__doc__
-    return view
-
-
 def _needs_elements(name, member):
     """An attribute of tensors for an array without elements: an error if traced; if in a file, it is read."""
     if not callable(member):
@@ -836,7 +824,6 @@ def install():
         cls.to_device = _to_device
         cls.size = _size(cls.size)
         cls.copy = _copy
-    zs.Tensor.view = _view(zs.Tensor.view)
     zs.Tensor.__array_wrap__ = _array_wrap
     zs.Tensor.__dask_tokenize__ = _dask.token
     zs.dtype.dtype = property(_numpy_dtype)

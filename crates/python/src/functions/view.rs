@@ -7,6 +7,7 @@ use zerostride::Expr;
 
 use super::function::rows;
 use crate::arguments::{Arguments, Value};
+use crate::dtype;
 use crate::error::raise;
 use crate::threads::compute;
 
@@ -45,8 +46,12 @@ fn viewed(input: Value, sizes: &[isize]) -> PyResult<Value> {
 rows! {
     /// Stretches the tensor to a shape, without copying: another name of `expand`.
     both "broadcast_to" "input, *size" |a| view!(a.value("input")?, x => x.expand(&a.sizes_of("size")?));
-    /// The same elements under other sizes, as a view; -1 is inferred.
-    method "view" "input, *size" |a| viewed(a.value("input")?, &a.sizes_of("size")?)?;
+    /// The same elements under other sizes, as a view; -1 is inferred. Or the same bytes as elements of
+    /// another dtype.
+    method "view" "input, *size, dtype=None" |a| match a.optional("dtype").or_else(|| a.no_size()) {
+        Some(dtype) => Value::Tensor(a.tensor("input")?.view_dtype(dtype::extract(dtype)?).map_err(raise)?),
+        None => viewed(a.value("input")?, &a.sizes_of("size")?)?,
+    };
     /// The same elements in the shape of another tensor, as a view.
     method "view_as" "input, other" |a| {
         let sizes: Vec<isize> = shape(&a.value("other")?)?.into_iter().map(|size| size as isize).collect();

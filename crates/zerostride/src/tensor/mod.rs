@@ -6,6 +6,7 @@ mod display;
 #[allow(unsafe_code)]
 mod lent;
 mod literal;
+mod retyped;
 #[allow(unsafe_code)]
 mod scope;
 mod slice;

@@ -449,11 +449,13 @@ impl<'p> WindowReduction<'_, 'p> {
             LineOrder::ByColumn => (columns.len(), rows.count),
         };
         let loads = &self.compiled.loads;
-        // What is the same all along a line is there once, and so are long lines that are all the same.
+        // What is the same all along a line is there once, and so are long lines that are all the same, unless
+        // they are handed on as they are.
         let is_alike = |load: usize| {
             let (of_columns, of_rows) = self.walk.loads[load].1.split_at(self.walk.kept);
             let across = if order == LineOrder::ByRow { of_rows } else { of_columns };
-            lines <= 1 || len >= self.shortest && across.iter().all(|&stride| stride == 0)
+            let is_long = len >= self.shortest && !self.walk.is_load;
+            lines <= 1 || is_long && across.iter().all(|&stride| stride == 0)
         };
         let part = |load: usize| {
             let one = |is_one: bool, count: usize| if is_one { 1 } else { count };
