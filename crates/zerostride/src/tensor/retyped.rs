@@ -1,5 +1,5 @@
-//! Owns the view of a tensor's bytes as elements of another dtype, by PyTorch's rules of `view(dtype)`. It does
-//! not know what elements mean.
+//! Owns the view of a tensor's bytes as elements of another dtype, by PyTorch's rules of `view(dtype)`. It
+//! does not know what elements mean.
 
 use zerostride_ops::{Category, DType};
 use zerostride_shape::{Layout, Shape, Strides};

@@ -449,8 +449,8 @@ impl<'p> WindowReduction<'_, 'p> {
             LineOrder::ByColumn => (columns.len(), rows.count),
         };
         let loads = &self.compiled.loads;
-        // What is the same all along a line is there once, and so are long lines that are all the same, unless
-        // they are handed on as they are.
+        // What is the same all along a line is there once, and so are long lines that are all the same,
+        // unless they are handed on as they are.
         let is_alike = |load: usize| {
             let (of_columns, of_rows) = self.walk.loads[load].1.split_at(self.walk.kept);
             let across = if order == LineOrder::ByRow { of_rows } else { of_columns };
