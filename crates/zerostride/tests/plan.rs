@@ -128,6 +128,24 @@ fn sums_over_either_side_of_pairs_hold_no_table() {
     [(3000, 2800), (2900, 2900)].into_iter().for_each(hold_no_table);
 }
 
+/// Rows of the table that are longer than a core's cache are held by each thread, too.
+#[test]
+fn sums_over_many_long_rows_of_pairs_hold_no_table() {
+    let _alone = alone();
+    let [p, q] = [(200, 1), (40_000, 2)].map(|(rows, seed)| Tensor::rand(&[rows, 16], seed).unwrap());
+    let distances = (Expr::from(&p.unsqueeze(1).unwrap()) - &q).square().sum(-1);
+    let stored = Expr::from(&distances.eval().unwrap());
+    let sums = |distances: &Expr| [(-distances).exp().sum(1), distances.softmax(1).amax(1)];
+    for (sum, expected) in sums(&distances).iter().zip(&sums(&stored)) {
+        let (table, limit) = (200 * 40_000 * 4, num_threads() * 3 * MIB);
+        let plan = sum.plan().unwrap();
+        assert!(plan.scratch_bytes() <= limit && limit < table / 2, "{sum:?}\n{plan}");
+        assert!(peak(sum) <= plan.output_bytes() + limit, "{sum:?}\n{plan}");
+        let [found, expected] = [sum, expected].map(|expr| expr.eval().unwrap().to_vec::<f32>().unwrap());
+        assert!(found.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()), "{sum:?}");
+    }
+}
+
 fn hold_no_table((n, m): (usize, usize)) {
     let [p, q] = [(n, 1), (m, 2)].map(|(rows, seed)| Tensor::rand(&[rows, 3], seed).unwrap());
     let weights = Tensor::rand(&[n, 1], 3).unwrap();

@@ -8,7 +8,7 @@
 //! only these steps touch is never whole: each thread holds the rows that it works on.
 
 use std::collections::HashMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use zerostride_kernels::LEAF_ELEMENTS;
 
@@ -76,6 +76,30 @@ impl Group {
 /// Bytes of a block of rows in the largest array that the steps touch: a few such blocks fit into a core's
 /// L2.
 const BLOCK_BYTES: usize = 1 << 17;
+
+/// Rows of which those that threads work on are few: of fewer a thread would hold a large part of a buffer,
+/// and leave others nothing to do.
+const MANY_ROWS: usize = 64;
+
+/// Rows of a block that are paired with columns, which are read for all of these rows at once, and the bytes
+/// that a thread may hold for that.
+const PAIRED_ROWS: RangeInclusive<usize> = 8..=32;
+const PAIRED_BYTES: usize = 1 << 19;
+
+/// Rows of a block, of which steps touch so many bytes each and threads hold others.
+fn block_rows(steps: &[Step], row: usize, held: usize) -> usize {
+    let paired = steps.iter().any(is_over_pairs);
+    let least =
+        if paired { (PAIRED_BYTES / held.max(1)).clamp(*PAIRED_ROWS.start(), *PAIRED_ROWS.end()) } else { 1 };
+    (BLOCK_BYTES / row).max(least)
+}
+
+/// Whether a step reduces over pairs of rows and columns.
+fn is_over_pairs(step: &Step) -> bool {
+    let Work::Reduce { kept, program, .. } = &step.work else { return false };
+    let repeats = |dim: usize| program.loads.iter().any(|load| load.strides[dim] == 0);
+    kept.ndim() == 2 && repeats(0) && repeats(1)
+}
 
 /// The groups of a plan, in order. A buffer that is local to a group is moved to a slot of its own.
 pub(crate) fn groups(
@@ -245,8 +269,8 @@ fn group(
     // Numbers beyond the plan's slots. Buffers that shared a slot still share one.
     let first = buffers.len();
     for buffer in own.iter().map(|step| step.output) {
-        // A row that is larger than a block stays in the plan's memory.
-        if row > BLOCK_BYTES || outside(buffer) {
+        // A row that is larger than a block stays in the plan's memory, unless there are many.
+        if (row > BLOCK_BYTES && rows < MANY_ROWS) || outside(buffer) {
             continue;
         }
         let slot = first + buffers[buffer].slot;
@@ -258,6 +282,7 @@ fn group(
     let fold =
         FoldGroup { steps: range.clone(), rows, kind: FoldKind::Kept, reduces: vec![false; range.len()] };
     let folded = fold.folded(steps, buffers).expect("loops over rows in memory have strides");
-    let (block, worth) = (fold.block(BLOCK_BYTES / row), (AGAIN_BYTES / row).clamp(1, rows));
+    let held = local.iter().map(|(_, row)| row).sum();
+    let (block, worth) = (fold.block(block_rows(own, row, held)), (AGAIN_BYTES / row).clamp(1, rows));
     Some(Group { steps: range, rows, block, worth, local, folded })
 }
