@@ -24,6 +24,9 @@ const CAPABILITY: [c_int; 2] = [75, 76];
 /// The least that the kernels are printed for.
 const LEAST_CAPABILITY: [c_int; 2] = [7, 5];
 
+/// `CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE`.
+const L2_CACHE_SIZE: c_int = 38;
+
 /// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`.
 const RELEASE_THRESHOLD: c_int = 4;
 
@@ -219,6 +222,7 @@ pub struct Gpu {
     name: String,
     context: *mut c_void,
     has_pool: bool,
+    cache_bytes: u64,
 }
 
 // SAFETY: the context is a name for the driver's own data, which any thread may use.
@@ -243,7 +247,7 @@ impl Gpu {
     }
 
     fn retain(driver: &Driver, index: usize) -> Result<Gpu, Error> {
-        let (mut device, mut pools, mut context, mut name) = (0, 0, ptr::null_mut(), [0; 128]);
+        let (mut device, mut pools, mut cache, mut context, mut name) = (0, 0, 0, ptr::null_mut(), [0; 128]);
         let (mut pool, mut kept, mut capability) = (ptr::null_mut(), KEPT_BYTES, [0; 2]);
         // SAFETY: all results are written to variables, the name to an array of the length that is told. The
         // attribute of a pool is a number of 64 bits.
@@ -251,6 +255,7 @@ impl Gpu {
             call!(driver, cuDeviceGet(&mut device, index as c_int))?;
             call!(driver, cuDeviceGetName(name.as_mut_ptr(), name.len() as c_int, device))?;
             call!(driver, cuDeviceGetAttribute(&mut pools, MEMORY_POOLS_SUPPORTED, device))?;
+            call!(driver, cuDeviceGetAttribute(&mut cache, L2_CACHE_SIZE, device))?;
             for (number, attribute) in capability.iter_mut().zip(CAPABILITY) {
                 call!(driver, cuDeviceGetAttribute(number, attribute, device))?;
             }
@@ -266,7 +271,7 @@ impl Gpu {
             }
             name
         };
-        Ok(Gpu { index, name, context, has_pool: pools != 0 })
+        Ok(Gpu { index, name, context, has_pool: pools != 0, cache_bytes: u64::from(cache.unsigned_abs()) })
     }
 
     /// The number of the device.
@@ -277,6 +282,11 @@ impl Gpu {
     /// What NVIDIA calls it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The bytes of its second-level cache.
+    pub fn cache_bytes(&self) -> u64 {
+        self.cache_bytes
     }
 
     /// Calls the driver in the device's context, which is current on this thread meanwhile.

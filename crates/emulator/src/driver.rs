@@ -33,6 +33,8 @@ const NOT_FOUND: Status = 500;
 const ILLEGAL_ADDRESS: Status = 700;
 const LAUNCH_FAILED: Status = 719;
 
+/// `CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE`.
+const L2_CACHE_SIZE: c_int = 38;
 /// `CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED`.
 const MEMORY_POOLS_SUPPORTED: c_int = 115;
 const CAPABILITY_MAJOR: c_int = 75;
@@ -204,6 +206,7 @@ unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, d
     let has = |number: usize| match attribute {
         MEMORY_POOLS_SUPPORTED => c_int::from(number == 0),
         CAPABILITY_MAJOR => 8,
+        L2_CACHE_SIZE => setting("ZEROSTRIDE_EMULATOR_CACHE", 1 << 12) as c_int,
         _ => 0,
     };
     // SAFETY: the caller's variable.

@@ -529,6 +529,23 @@ fn an_evaluation_takes_no_more_memory_of_a_device_than_it_says_and_may() {
 }
 
 #[test]
+fn a_table_of_pairs_is_no_larger_on_a_device_than_its_cache() {
+    emulated(&[("ZEROSTRIDE_EMULATOR_CACHE", "8192")], || {
+        let (a, b) = (matrix(120, 16), matrix(100, 16));
+        let sums = |a: &Tensor, b: &Tensor| {
+            let distances = (Expr::from(&a.unsqueeze(1).unwrap()) - b).square().sum(-1);
+            [(-&distances).exp().sum(1), distances.softmax(1).amax(1)]
+        };
+        let there = sums(&a.cuda().unwrap(), &b.cuda().unwrap());
+        for (found, wanted) in there.iter().zip(&sums(&a, &b)) {
+            assert_eq!(bits(&found.eval().unwrap()), bits(&wanted.eval().unwrap()));
+            let memory = Passes::of_in_memory(std::slice::from_ref(found), None).unwrap().memory();
+            assert!(memory < 8192 + 4 * 120, "{memory}");
+        }
+    });
+}
+
+#[test]
 fn a_limit_on_a_device_is_told_with_what_needs_more() {
     emulated(&[], || {
         let x = Expr::from(&matrix(40, 12).cuda().unwrap());

@@ -1,9 +1,8 @@
 //! Owns what is computed on a device within a limit: by one plan, or value after value in pieces, each of
 //! which is written to its place in the value. It does not know files, nor how a piece is computed (`exec`).
 //!
-//! Temporaries of a device are whole buffers. A piece of a result has those of its own rows alone, so that
-//! fewer rows take less memory. What all rows need is computed before, in pieces as well, and held until the
-//! end.
+//! A piece of a result has the temporaries of its own rows alone, so that fewer rows take less memory. What
+//! all rows need is computed before, in pieces as well, and held until the end.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -2,9 +2,11 @@
 //! What has no kernel is refused by name; nothing is moved to the CPU. It does not know the driver's calls
 //! (`queue.rs`).
 //!
-//! Plans are those of the CPU. Steps that run together there, block of rows by block of rows, run one after
-//! the other here, on whole buffers.
+//! Plans are those of the CPU. Steps that run together there, block of rows by block of rows, do so here
+//! where what they hold is larger than the device's cache (`blocks.rs`); else they run one after the other,
+//! on whole buffers.
 
+mod blocks;
 #[allow(unsafe_code)]
 mod queue;
 mod record;
@@ -27,6 +29,7 @@ use crate::memory::{Access, Named};
 use crate::plan::{ElementSource, Factor, Leaf, Plan, PlanSteps, Program, Step, Work, last_reads};
 use crate::{Device, Error, Result, Tensor};
 
+use blocks::{Blocks, Window};
 use queue::{DeviceBytes, DeviceOperand, Queue, Refusal, tensor};
 pub(crate) use queue::{download, empty, upload};
 use record::{KeptCode, Missing, Parts, part_count};
@@ -143,26 +146,44 @@ impl<'a> Run<'a> {
     }
 
     fn on(mut self, queue: &mut Queue, target: Option<&Tensor>) -> Result<Vec<Option<Tensor>>> {
-        let PlanSteps { steps, buffers, results, layouts, .. } = &*self.plan.passes;
+        let PlanSteps { steps, buffers, groups, results, layouts } = &*self.plan.passes;
         for leaf in self.plan.leaves.iter().filter(|leaf| leaf.tensor.device() != Device::Cpu) {
             leaf.check(leaf.tensor.storage().version())?;
         }
         let last = last_reads(steps, buffers.len(), results);
-        for (index, step) in steps.iter().enumerate() {
-            let buffer = &buffers[step.output];
-            if let Some(target) = target.filter(|_| index + 1 == steps.len()) {
+        let (mut start, mut groups) = (0, groups.iter().peekable());
+        while start < steps.len() {
+            let group = groups.next_if(|group| group.steps.start == start);
+            let blocks = group.and_then(|group| Blocks::of(self.plan, group, queue.cache_bytes()));
+            let range = start..group.filter(|_| blocks.is_some()).map_or(start + 1, |group| group.steps.end);
+            let target = target.filter(|_| range.end == steps.len());
+            if let Some(target) = target {
                 // Also a step that fails may have written.
                 target.storage().count_write();
-                self.step(queue, step, DeviceElements { piece: DeviceBytes::of_tensor(target), first: 0 })?;
-            } else {
-                let bytes = checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
-                let memory = queue.memory_of(bytes, &buffer.shape)?;
-                self.step(queue, step, DeviceElements { piece: DeviceBytes::of_memory(&memory), first: 0 })?;
-                self.buffers[step.output] = Some(memory);
             }
-            for (buffer, _) in last.iter().enumerate().filter(|(_, last)| **last == Some(index)) {
+            for step in &steps[range.start..range.end - usize::from(target.is_some())] {
+                let buffer = &buffers[step.output];
+                let local = blocks.as_ref().map_or(0, |blocks| blocks.local_bytes(step.output));
+                let whole = || checked_bytes(&buffer.shape, buffer.dtype.item_size());
+                let bytes = if local > 0 { local as usize } else { whole()? };
+                self.buffers[step.output] = Some(queue.memory_of(bytes, &buffer.shape)?);
+            }
+            match &blocks {
+                None => self.step(queue, &steps[start], &Window::default(), target)?,
+                Some(blocks) => {
+                    for rows in blocks.rows() {
+                        for (at, step) in blocks.steps().enumerate() {
+                            self.step(queue, step, &blocks.window(at, &rows), target)?;
+                        }
+                    }
+                }
+            }
+            for (buffer, _) in
+                last.iter().enumerate().filter(|(_, last)| last.is_some_and(|last| range.contains(&last)))
+            {
                 self.buffers[buffer] = None;
             }
+            start = range.end;
         }
         let result = |(&result, layout): (&usize, &Layout)| {
             let memory = self.buffers[result].take()?;
@@ -171,12 +192,18 @@ impl<'a> Run<'a> {
         Ok(results.iter().zip(layouts).map(result).collect())
     }
 
-    fn step(&self, queue: &mut Queue, step: &Step, out: DeviceElements<'_>) -> Result<()> {
+    /// Runs a part of a step, whose result has memory of its own unless it is that of a `target`.
+    fn step(&self, queue: &mut Queue, step: &Step, window: &Window, target: Option<&Tensor>) -> Result<()> {
         let output = &self.plan.passes.buffers[step.output];
+        let piece = match (&self.buffers[step.output], target) {
+            (None, Some(target)) => DeviceBytes::of_tensor(target),
+            (own, _) => DeviceBytes::of_memory(own.as_ref().expect("a result has memory")),
+        };
+        let out = DeviceElements { piece, first: 0 };
         let dtype = output.dtype;
         let run = |queue: &mut Queue| match &step.work {
-            Work::Map { .. } => self.map(queue, &step.work, dtype, out),
-            Work::Reduce { .. } => self.reduce(queue, &step.work, dtype, out),
+            Work::Map { .. } => self.map(queue, &step.work, window, (dtype, out)),
+            Work::Reduce { .. } => self.reduce(queue, &step.work, window, (dtype, out)),
             Work::Matmul { .. } => self.product(queue, &step.work, out),
         };
         let done = self.refuse_zero_divisors(queue, &step.work).and_then(|()| run(queue));
@@ -205,7 +232,7 @@ impl<'a> Run<'a> {
         let piece = DeviceBytes::of_memory(&result);
         each_piece(&sizes, MAX_ELEMENTS, &mut |sizes, starts| {
             let starts: Vec<i64> = strides.iter().map(|strides| offset(starts, strides)).collect();
-            let operands = self.operands(program, numbers, &starts, &strides);
+            let operands = self.operands((program, numbers), &Window::default(), &starts, &strides);
             let (elements, mut found) = (sizes.iter().map(|&size| size as usize).product(), [0]);
             queue.reduce(codes, (&[], sizes), &operands, &[(piece, 0)], tree(elements))?;
             queue.download(piece, 0, &mut found)?;
@@ -213,23 +240,28 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The operands of a loop that a program's loads are, each from an element on, and then its numbers.
+    /// The operands of a loop that a program's loads are, each from an element of a window on, and then its
+    /// numbers.
     fn operands(
         &self,
-        program: &Program,
-        numbers: &[u64],
+        (program, numbers): (&Program, &[u64]),
+        window: &Window,
         starts: &[i64],
         strides: &[impl Deref<Target = [isize]>],
     ) -> Vec<DeviceOperand<'_>> {
         let mut operands: Vec<DeviceOperand<'_>> = Vec::new();
-        for ((load, &start), strides) in program.loads.iter().zip(starts).zip(strides) {
+        for (index, ((load, &start), strides)) in program.loads.iter().zip(starts).zip(strides).enumerate() {
             match load.source {
                 ElementSource::Leaf(leaf) if !self.numbers[leaf].is_empty() => {
                     operands.extend(self.numbers[leaf].iter().map(|&bits| DeviceOperand::Number(bits)));
                 }
                 source => {
                     let elements = self.elements(source, load.dtype);
-                    operands.extend(elements.operands(load.dtype, load.offset as i64 + start, strides));
+                    operands.extend(elements.operands(
+                        load.dtype,
+                        load.offset as i64 + start + window.moved(index),
+                        strides,
+                    ));
                 }
             }
         }
@@ -256,8 +288,8 @@ impl<'a> Run<'a> {
         &self,
         queue: &mut Queue,
         work: &Work,
-        dtype: DType,
-        out: DeviceElements<'_>,
+        window: &Window,
+        (dtype, out): (DType, DeviceElements<'_>),
     ) -> Result<(), Refusal> {
         let Work::Map { shape, program, out: out_strides, out_offset } = work else {
             unreachable!("the step is element-wise")
@@ -267,13 +299,13 @@ impl<'a> Run<'a> {
         let (code, numbers) = kept.as_ref().map_err(missing)?;
         let loads = program.loads.iter().map(|load| &*load.strides);
         let strides: Vec<&[isize]> = [&**out_strides].into_iter().chain(loads).collect();
-        let (sizes, strides) = order_dims(shape, &strides);
+        let (sizes, strides) = order_dims(&window.shape(shape), &strides);
         let strides: Vec<&[isize]> = strides.iter().map(|strides| &**strides).collect();
         let (sizes, strides) = coalesce(&sizes, &strides);
         each_piece(&sizes, MAX_ELEMENTS, &mut |sizes, starts| {
             let starts: Vec<i64> = strides.iter().map(|strides| offset(starts, strides)).collect();
-            let mut operands = self.operands(program, numbers, &starts[1..], &strides[1..]);
-            operands.extend(out.operands(dtype, *out_offset as i64 + starts[0], &strides[0]));
+            let mut operands = self.operands((program, numbers), window, &starts[1..], &strides[1..]);
+            operands.extend(out.operands(dtype, *out_offset as i64 + window.out + starts[0], &strides[0]));
             queue.map(code, sizes, &operands)
         })
     }
@@ -282,8 +314,8 @@ impl<'a> Run<'a> {
         &self,
         queue: &mut Queue,
         work: &Work,
-        dtype: DType,
-        out: DeviceElements<'_>,
+        window: &Window,
+        (dtype, out): (DType, DeviceElements<'_>),
     ) -> Result<(), Refusal> {
         let Work::Reduce { op, correction, kept, reduced, program, finish, .. } = work else {
             unreachable!("the step is a reduction")
@@ -295,7 +327,7 @@ impl<'a> Run<'a> {
                 program.loads.iter().map(|load| &load.strides[dims.clone()]).collect();
             coalesce(sizes, &strides)
         };
-        let (columns, of_columns) = coalesced(kept, 0..kept.ndim());
+        let (columns, of_columns) = coalesced(&window.shape(kept), 0..kept.ndim());
         let (rows, of_rows) = coalesced(reduced, kept.ndim()..kept.ndim() + reduced.ndim());
         let tree = tree(reduced.numel());
         let rows: Vec<u32> = rows
@@ -310,9 +342,10 @@ impl<'a> Run<'a> {
             .collect();
         let (own, parts) = (stored_type(dtype), part_count(dtype));
         each_piece(&columns, MAX_ELEMENTS / leaves(reduced.numel()), &mut |sizes, starts| {
-            let first = offset(starts, &contiguous_strides(&columns)) * dtype.item_size() as i64;
+            let first =
+                (window.out + offset(starts, &contiguous_strides(&columns))) * dtype.item_size() as i64;
             let starts: Vec<i64> = of_columns.iter().map(|strides| offset(starts, strides)).collect();
-            let operands = self.operands(program, numbers, &starts, &strides);
+            let operands = self.operands((program, numbers), window, &starts, &strides);
             let results: u32 = sizes.iter().product();
             if parts == 1 {
                 let target = (out.piece, (out.first + first) as u64);

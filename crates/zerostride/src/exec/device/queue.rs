@@ -173,6 +173,11 @@ impl Queue {
         Device::Cuda(self.gpu.index())
     }
 
+    /// The bytes of the device's second-level cache.
+    pub(super) fn cache_bytes(&self) -> u64 {
+        self.gpu.cache_bytes()
+    }
+
     fn failure(&self, error: &zerostride_cuda::Error) -> Error {
         failure(self.gpu.index(), error)
     }

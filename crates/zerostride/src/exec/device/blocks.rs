@@ -1,0 +1,106 @@
+//! Owns the blocks of rows in which steps run together on a device: how many rows a block has, and where the
+//! operands and the result of a step are for one. It does not run steps (`mod.rs`).
+//!
+//! What only these steps read is there for the rows of one block, which stay in the device's cache from one
+//! kernel to the next, if all of it would not.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+use zerostride_shape::Shape;
+
+use crate::plan::{FoldKind, Group, Plan, Program, Step, Work};
+
+/// Steps that run together on a device.
+pub(super) struct Blocks<'p> {
+    plan: &'p Plan,
+    group: &'p Group,
+    /// The most rows of a block.
+    rows: usize,
+}
+
+/// The part of a step that is run.
+#[derive(Default)]
+pub(super) struct Window {
+    /// How many steps of the outermost dimension; `None` for all of the loop.
+    steps: Option<usize>,
+    /// For each load the elements that it begins after its own first one; none for all of the loop.
+    moved: SmallVec<[isize; 8]>,
+    /// The elements that the result begins after its own first one.
+    pub(super) out: i64,
+}
+
+impl<'p> Blocks<'p> {
+    /// The blocks of a group whose rows are half of a cache; `None` where whole buffers fit into the cache,
+    /// or some steps reduce rows or look for zero divisors, for which each block would wait.
+    pub(super) fn of(plan: &'p Plan, group: &'p Group, cache_bytes: u64) -> Option<Blocks<'p>> {
+        let blocks = Blocks { plan, group, rows: 1 };
+        let row: u64 = blocks.steps().map(|step| step.output).map(|buffer| blocks.local_bytes(buffer)).sum();
+        let waits = |step: &Step| step.work.program().is_some_and(|own| Program::zero_divisor(own).is_some());
+        let is_kept = group.folded.kind == FoldKind::Kept && !blocks.steps().any(waits);
+        let rows = (cache_bytes / 2 / row.max(1)).max(1) as usize;
+        (is_kept && row.saturating_mul(group.rows as u64) > cache_bytes && rows < group.rows)
+            .then_some(Blocks { rows, ..blocks })
+    }
+
+    pub(super) fn steps(&self) -> impl Iterator<Item = &'p Step> + use<'p> {
+        self.plan.passes.steps[self.group.steps.clone()].iter()
+    }
+
+    /// The part of a group's rows that is in a block.
+    pub(super) fn part(&self, elements: usize) -> usize {
+        elements / self.group.rows * self.rows
+    }
+
+    /// The bytes of a buffer that is there for the rows of a block; 0 if it is whole.
+    pub(super) fn local_bytes(&self, buffer: usize) -> u64 {
+        let own = &self.plan.passes.buffers[buffer];
+        let is_local = self.group.local.iter().any(|(slot, _)| *slot == own.slot);
+        let row = (own.shape.numel() / self.group.rows).saturating_mul(own.dtype.item_size());
+        if is_local { row.saturating_mul(self.rows) as u64 } else { 0 }
+    }
+
+    /// The rows of each block.
+    pub(super) fn rows(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (rows, most) = (self.group.rows, self.rows);
+        (0..rows).step_by(most).map(move |first| first..rows.min(first + most))
+    }
+
+    /// The part of a step, by its number in the group, that is run for a block.
+    pub(super) fn window(&self, at: usize, rows: &Range<usize>) -> Window {
+        let (made, step) =
+            (&self.group.folded.steps[at], &self.plan.passes.steps[self.group.steps.start + at]);
+        let first = |buffer: Option<usize>, row: isize| {
+            if buffer.is_some_and(|buffer| self.local_bytes(buffer) > 0) {
+                0
+            } else {
+                row * rows.start as isize
+            }
+        };
+        let loads = step.work.program().into_iter().flat_map(|program| &program.loads);
+        let moved =
+            loads.zip(&made.row_strides).map(|(load, &row)| first(load.source.buffer(), row)).collect();
+        let of_result = match &step.work {
+            Work::Map { out, .. } => out[0],
+            Work::Reduce { kept, .. } => kept[1..].iter().product::<usize>() as isize,
+            Work::Matmul { .. } => unreachable!("a matrix product is computed alone"),
+        };
+        let out = first(Some(step.output), of_result * made.steps as isize) as i64;
+        Window { steps: Some(rows.len() * made.steps), moved, out }
+    }
+}
+
+impl Window {
+    /// The loop's shape.
+    pub(super) fn shape(&self, whole: &Shape) -> Shape {
+        let Some(steps) = self.steps else { return whole.clone() };
+        let mut sizes: SmallVec<[usize; 6]> = whole.as_ref().into();
+        sizes[0] = steps;
+        Shape::new(&sizes).expect("a part of a shape is one")
+    }
+
+    /// The elements that a load begins after its own first one, by its number.
+    pub(super) fn moved(&self, load: usize) -> i64 {
+        self.moved.get(load).copied().unwrap_or(0) as i64
+    }
+}
