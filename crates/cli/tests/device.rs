@@ -4,11 +4,11 @@ use std::process::Output;
 
 use assert_cmd::Command;
 
-/// Runs `zs eval` where the driver is emulated.
+/// Runs `zs eval` where the driver is emulated, of devices with a cache as large as theirs.
 fn eval(arguments: &[&str]) -> Output {
     let mut zs = Command::cargo_bin("zs").expect("the shell is built");
-    zs.arg("eval").args(arguments).env("ZEROSTRIDE_CUDA", zerostride_emulator::library());
-    zs.output().expect("the shell runs")
+    zs.env("ZEROSTRIDE_CUDA", zerostride_emulator::library()).env("ZEROSTRIDE_EMULATOR_CACHE", "4194304");
+    zs.arg("eval").args(arguments).output().expect("the shell runs")
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -529,6 +529,41 @@ fn an_evaluation_takes_no_more_memory_of_a_device_than_it_says_and_may() {
 }
 
 #[test]
+fn reductions_over_pairs_in_tiles_have_the_bits_of_the_cpu() {
+    emulated(&[], || {
+        // Fewer lines than a tile has, and more; elements beyond one accumulator's.
+        for (rows, columns, depth) in [(16, 16, 1), (17, 70, 3), (70, 33, 40), (15, 40, 4), (20, 20, 130)] {
+            for (dtype, batch) in [(DType::F32, &[][..]), (DType::F64, &[3]), (DType::F16, &[])] {
+                let of = |lines: usize| {
+                    let x = Tensor::rand(&[batch, &[lines, depth]].concat(), lines as u64).unwrap();
+                    (x * 8.0 - 4.0).to_dtype(dtype).eval().unwrap()
+                };
+                let (a, b) = (of(rows), of(columns).flip(&[-1]).unwrap());
+                let reductions = |a: &Tensor, b: &Tensor| {
+                    let (a, b) = (Expr::from(a).unsqueeze(-2), Expr::from(b).unsqueeze(-3));
+                    let apart = &b - &a;
+                    [
+                        apart.square().sum(-1),
+                        (-apart.abs().sum(-1)).exp(),
+                        (&a * &b).amax(-1),
+                        (&a / (&b * &b)).amin(-1),
+                        apart.prod(-1),
+                        a.gt(&b).all(-1),
+                        apart.var(-1),
+                        apart.argmax(-1),
+                    ]
+                };
+                let (there, here) = (reductions(&a.cuda().unwrap(), &b.cuda().unwrap()), reductions(&a, &b));
+                for (found, wanted) in there.iter().zip(&here) {
+                    let [found, wanted] = [found, wanted].map(|expr| bits(&expr.eval().unwrap()));
+                    assert_eq!(found, wanted, "{rows} x {columns} x {depth} {dtype}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
 fn a_table_of_pairs_is_no_larger_on_a_device_than_its_cache() {
     emulated(&[("ZEROSTRIDE_EMULATOR_CACHE", "8192")], || {
         let (a, b) = (matrix(120, 16), matrix(100, 16));

@@ -62,6 +62,7 @@ pub fn record_product(dtype: DType) -> Option<ProductCodes> {
     Some(ProductCodes {
         widen: converted(narrow, wide),
         extend: coded(wide, 2 * parts + parts * parts, extend),
+        start: vec![0; parts * parts],
         add: coded(wide, parts + parts * parts, add),
         ending: converted(wide, narrow),
         empty: vec![empty; parts],

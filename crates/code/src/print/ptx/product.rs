@@ -1,6 +1,6 @@
-//! Owns the kernel of matrix products: a block of threads has tiles of both factors in shared memory, of
-//! which each thread sums the products of a few rows and columns. It does not know what a product of two
-//! elements is, nor what a sum is.
+//! Owns the kernel of matrix products, and of other reductions over pairs of rows and columns: a block of
+//! threads has tiles of both factors in shared memory, of which each thread sums the products of a few rows
+//! and columns. It does not know what a product of two elements is, nor what a sum is.
 //!
 //! Products are summed in chains of so many, one after the other, and chains are added in order.
 
@@ -22,16 +22,18 @@ const SIDE: u32 = 16;
 const UNROLLED: u32 = 4;
 
 /// What is multiplied, summed and stored. Elements of factors and results are of so many parts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProductCodes {
     /// From an element of a factor to what is multiplied, parts of one type.
     pub widen: Code,
     /// From what is multiplied of a left and of a right element, and then the sums of a chain, to the sums
-    /// with this product. They begin at zero.
+    /// with this product.
     pub extend: Code,
+    /// The bits of the sums of a chain without products.
+    pub start: Vec<u64>,
     /// From totals, and then the sums of a chain, to the totals with it.
     pub add: Code,
-    /// From totals to an element of the result, which has the type of the factors.
+    /// From totals to an element of the result.
     pub ending: Code,
     /// The bits of the totals of no chain.
     pub empty: Vec<u64>,
@@ -46,8 +48,7 @@ impl ProductCodes {
             && self.extend.inputs() == [&wide[..], &wide, &sums].concat()
             && self.add.inputs() == [&totals[..], &sums].concat()
             && self.ending.inputs() == totals
-            && results(&self.ending) == self.widen.inputs()
-            && self.empty.len() == totals.len();
+            && [self.start.len(), self.empty.len()] == [sums.len(), totals.len()];
         if is_sound { Ok([wide, sums, totals]) } else { Err(Unprintable::Operands) }
     }
 
@@ -259,18 +260,20 @@ struct Sums {
     chains: Vec<Vec<Register>>,
     totals: Vec<Vec<Register>>,
     /// Those of no products.
-    zeros: Vec<Register>,
+    start: Vec<Register>,
 }
 
 impl Sums {
-    fn new(writer: &mut KernelWriter, lines: u32, sums: &[Type], totals: &[Type], empty: &[u64]) -> Sums {
-        let zeros: Vec<Register> = sums.iter().map(|&ty| writer.constant(ty, 0)).collect();
-        let empty: Vec<Register> =
-            totals.iter().zip(empty).map(|(&ty, &bits)| writer.constant(ty, bits)).collect();
+    fn new(writer: &mut KernelWriter, codes: &ProductCodes, [sums, totals]: [&[Type]; 2]) -> Sums {
+        let mut constants = |types: &[Type], bits: &[u64]| -> Vec<Register> {
+            types.iter().zip(bits).map(|(&ty, &bits)| writer.constant(ty, bits)).collect()
+        };
+        let (start, empty) = (constants(sums, &codes.start), constants(totals, &codes.empty));
+        let lines = codes.lines();
         let mut copies = |of: &[Register]| -> Vec<Vec<Register>> {
             (0..lines * lines).map(|_| of.iter().map(|&own| writer.copy(own)).collect()).collect()
         };
-        Sums { chains: copies(&zeros), totals: copies(&empty), zeros }
+        Sums { chains: copies(&start), totals: copies(&empty), start }
     }
 
     /// Adds the products of so many elements of lines, which are in tiles from these places on.
@@ -297,7 +300,7 @@ impl Sums {
         for (totals, chain) in self.totals.iter().zip(&self.chains) {
             let next = body.write(writer, &[&totals[..], chain].concat());
             replace(writer, totals, next);
-            chain.iter().zip(&self.zeros).for_each(|(&sum, &zero)| writer.assign(sum, zero));
+            chain.iter().zip(&self.start).for_each(|(&sum, &start)| writer.assign(sum, start));
         }
     }
 }
@@ -316,7 +319,8 @@ impl Sums {
 /// let (widen, ending) = (code(|_, [x]| x), code(|_, [total]| total));
 /// let extend = code(|code, [a, b, sum]| code.mul_add(a, b, sum));
 /// let add = code(|code, [total, sum]| code.binary(Binary::Add, total, sum));
-/// let codes = ProductCodes { widen, extend, add, ending, empty: vec![(-0f32).to_bits().into()] };
+/// let empty = vec![(-0f32).to_bits().into()];
+/// let codes = ProductCodes { widen, extend, start: vec![0], add, ending, empty };
 /// // 100 rows of 30 elements by 50 columns.
 /// let factor = |address, strides: [i64; 2]| Argument::Elements { address, strides: strides.to_vec() };
 /// let factors = [factor(0x1000, [120, 4]), factor(0x5000, [4, 200])];
@@ -361,7 +365,7 @@ pub fn product(codes: &ProductCodes, form: &ProductForm) -> Result<Kernel, Unpri
     let across = writer.make(Kind::Word, "and.b32", format_args!("{thread}, {}", SIDE - 1));
     let down = writer.make(Kind::Word, "shr.u32", format_args!("{thread}, {}", SIDE.ilog2()));
     let own = [tiles[0].line(writer, down, shared), tiles[1].line(writer, across, shared)];
-    let held = Sums::new(writer, lines, &sums, &totals, &codes.empty);
+    let held = Sums::new(writer, codes, [&sums, &totals]);
 
     let last = writer.make(Kind::Word, "sub.u32", format_args!("{depth}, 1"));
     let start = writer.constant(Type::W32, 0);
@@ -398,7 +402,8 @@ pub fn product(codes: &ProductCodes, form: &ProductForm) -> Result<Kernel, Unpri
     writer.jump_if(goes_on, again);
 
     let before = writer.make(Kind::Word, "mul.lo.u32", format_args!("{batch}, {}", counts[0]));
-    let item = narrow.len() as u32 * narrow[0].bytes();
+    let results: Vec<Type> = codes.ending.result_types().collect();
+    let item: u32 = results.iter().map(|ty| ty.bytes()).sum();
     let own = [(down, firsts[0]), (across, firsts[1])]
         .map(|(line, first)| writer.make(Kind::Word, "add.u32", format_args!("{first}, {line}")));
     for (nth, totals) in (0..).zip(&held.totals) {
@@ -413,7 +418,7 @@ pub fn product(codes: &ProductCodes, form: &ProductForm) -> Result<Kernel, Unpri
         let number = writer.make(Kind::Word, "mad.lo.u32", format_args!("{row}, {}, {column}", counts[1]));
         let number = writer.make(Kind::Long, "cvt.u64.u32", format_args!("{number}"));
         let mut to = writer.make(Kind::Long, "mad.lo.s64", format_args!("{number}, {item}, {result}"));
-        for (&ty, own) in narrow.iter().zip(ending.write(writer, totals)) {
+        for (&ty, own) in results.iter().zip(ending.write(writer, totals)) {
             store(writer, ty, to, own);
             to = writer.make(Kind::Long, "add.u64", format_args!("{to}, {}", ty.bytes()));
         }

@@ -106,7 +106,8 @@ fn multiplied() -> [Code; 3] {
 #[test]
 fn products_are_summed_tile_by_tile() {
     let [same, extend, add] = multiplied();
-    let codes = ProductCodes { widen: same.clone(), extend, add, ending: same, empty: vec![0x8000_0000] };
+    let (widen, ending, empty) = (same.clone(), same, vec![0x8000_0000]);
+    let codes = ProductCodes { widen, extend, start: vec![0], add, ending, empty };
     let loops = ProductLoop {
         batch: vec![3],
         lines: [100, 200],

@@ -20,7 +20,7 @@ use zerostride_code::Code;
 use zerostride_code::print::Unprintable;
 use zerostride_code::print::ptx::MAX_ELEMENTS;
 use zerostride_cuda::Memory;
-use zerostride_kernels::{LEAF_ELEMENTS, lanes, stored_type};
+use zerostride_kernels::{LEAF_ELEMENTS, PRODUCT_CHAIN, lanes, record_product, stored_type};
 use zerostride_ops::DType;
 use zerostride_shape::{Layout, Shape, checked_bytes, coalesce, contiguous_strides, order_dims};
 
@@ -33,8 +33,11 @@ use blocks::{Blocks, Window};
 use queue::{DeviceBytes, DeviceOperand, Queue, Refusal, tensor};
 pub(crate) use queue::{download, empty, upload};
 use record::{KeptCode, Missing, Parts, part_count};
-use reduction::leaves;
+use reduction::{Reduced, leaves};
 pub(crate) use scratch::scratch_bytes;
+
+/// The least rows and columns that are reduced over pairs in tiles.
+const LEAST_PAIRED: usize = 16;
 
 /// The device on which a plan runs; `None` if that is the CPU. Numbers, tensors without dimensions, may be on
 /// the CPU beside tensors on a device.
@@ -322,6 +325,9 @@ impl<'a> Run<'a> {
         };
         let codes = reduction::codes((*op, *correction), program, dtype, finish.as_deref());
         let (codes, numbers) = codes.as_ref().map_err(missing)?;
+        if let Some(done) = self.pairs(queue, work, window, codes, (dtype, out)) {
+            return done;
+        }
         let coalesced = |sizes: &Shape, dims: Range<usize>| {
             let strides: Vec<&[isize]> =
                 program.loads.iter().map(|load| &load.strides[dims.clone()]).collect();
@@ -367,6 +373,44 @@ impl<'a> Run<'a> {
         })
     }
 
+    /// Reduces over pairs of rows and columns as products are, of which each is read once for a tile; `None`
+    /// if the reduction is none, or has more elements than one accumulator takes, or fewer pairs than are
+    /// worth a tile.
+    fn pairs(
+        &self,
+        queue: &mut Queue,
+        work: &Work,
+        window: &Window,
+        codes: &Reduced,
+        (dtype, out): (DType, DeviceElements<'_>),
+    ) -> Option<Result<(), Refusal>> {
+        let (Work::Reduce { kept, reduced, program, .. }, Some(of)) = (work, &codes.pairs) else {
+            return None;
+        };
+        let (kept, dims) = (window.shape(kept), kept.ndim());
+        let (&[depth], [batch @ .., rows, columns]) = (&**reduced, &*kept) else { return None };
+        let is_in_order = (1..=PRODUCT_CHAIN as usize).contains(&depth) && lanes(depth) == 1;
+        let fills = *rows >= LEAST_PAIRED && *columns >= LEAST_PAIRED && kept.numel() as u64 <= MAX_ELEMENTS;
+        let repeats = |load: usize, dim: usize| program.loads[load].strides[dim] == 0;
+        let is_row = |load: usize| repeats(load, dims - 1) && !repeats(load, dims - 2);
+        let is_column = |load: usize| repeats(load, dims - 2) && !repeats(load, dims - 1);
+        let [row, column] = *[[0, 1], [1, 0]].iter().find(|[a, b]| is_row(*a) && is_column(*b))?;
+        if !is_in_order || !fills {
+            return None;
+        }
+        let factor = |index: usize, line: usize| {
+            let load = &program.loads[index];
+            let strides = [&load.strides[..dims - 2], &[load.strides[line], load.strides[dims]]].concat();
+            let first = load.offset as i64 + window.moved(index);
+            self.elements(load.source, load.dtype).operands(load.dtype, first, &strides).collect::<Vec<_>>()
+        };
+        let factors = [factor(row, dims - 2), factor(column, dims - 1)];
+        let batch: Vec<u32> = batch.iter().map(|&size| size as u32).collect();
+        let sizes = (&batch[..], [*rows as u32, *columns as u32], depth as u32);
+        let first = out.first + window.out * dtype.item_size() as i64;
+        Some(queue.product(&of[row], sizes, factors, (out.piece, first as u64)))
+    }
+
     fn product(&self, queue: &mut Queue, work: &Work, out: DeviceElements<'_>) -> Result<(), Refusal> {
         let Work::Matmul { dtype, a, b, batch, n, m, k } = work else {
             unreachable!("the step is a matrix product")
@@ -386,8 +430,9 @@ impl<'a> Run<'a> {
         };
         let factors = [factor(a, [a.rows, a.columns]), factor(b, [b.columns, b.rows])];
         let (batch, lines) = sizes.split_at(batch.ndim());
+        let codes = record_product(*dtype).expect("inference refuses products of bools");
         queue.product(
-            *dtype,
+            &Arc::new(codes),
             (batch, [lines[0], lines[1]], size(*k)?),
             factors,
             (out.piece, out.first as u64),

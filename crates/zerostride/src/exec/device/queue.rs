@@ -13,12 +13,12 @@ use std::sync::{Arc, MutexGuard};
 
 use zerostride_code::print::Unprintable;
 use zerostride_code::print::ptx::{
-    self, Argument, LeavesForm, LeavesLoop, LevelLoop, MapForm, MapLoop, ProductForm, ProductLoop,
-    ReductionCodes, THREADS,
+    self, Argument, LeavesForm, LeavesLoop, LevelLoop, MapForm, MapLoop, ProductCodes, ProductForm,
+    ProductLoop, ReductionCodes, THREADS,
 };
 use zerostride_code::{Code, Type};
 use zerostride_cuda::{Gpu, Kernel, Memory};
-use zerostride_kernels::{PRODUCT_CHAIN, record_product, stored_type};
+use zerostride_kernels::PRODUCT_CHAIN;
 use zerostride_ops::DType;
 use zerostride_shape::{Layout, Shape};
 
@@ -37,7 +37,7 @@ enum KernelKey {
     Map(Arc<Code>, MapForm),
     Leaves { reduced: Arc<Reduced>, form: LeavesForm, ends: bool },
     Level { reduced: Arc<Reduced>, ends: bool },
-    Product(DType, ProductForm),
+    Product(Arc<ProductCodes>, ProductForm),
 }
 
 static KERNELS: Lock<Option<HashMap<(usize, KernelKey), Kernel>>> = Lock::new(Guarded::Devices, None);
@@ -326,22 +326,21 @@ impl Queue {
         Ok(())
     }
 
-    /// Products of matrices of a dtype: a batch, the lines of each factor and the elements of a line, which
-    /// are some, with the parts of both factors. Results are contiguous from a byte of the target on.
+    /// Products of matrices: a batch, the lines of each factor and the elements of a line, which are some,
+    /// with the parts of both factors. Results are contiguous from a byte of the target on.
     ///
     /// # Panics
-    /// If an element is outside of its factor or the target, or the dtype has no product.
+    /// If an element is outside of its factor or the target.
     pub(super) fn product(
         &mut self,
-        dtype: DType,
+        codes: &Arc<ProductCodes>,
         (batch, lines, depth): (&[u32], [u32; 2], u32),
         factors: [Vec<DeviceOperand<'_>>; 2],
         (target, first): (DeviceBytes<'_>, u64),
     ) -> Result<(), Refusal> {
-        let codes = record_product(dtype).expect("inference refuses products of bools");
         let of_factor = |(parts, lines): (&Vec<DeviceOperand<'_>>, u32)| {
             let sizes = [batch, &[lines, depth]].concat();
-            let types = std::iter::repeat(stored_type(dtype));
+            let types = codes.widen.inputs().iter().copied();
             arguments(parts, &sizes, types).swap_remove(0)
         };
         let [left, right] = &factors;
@@ -351,11 +350,12 @@ impl Queue {
             ProductLoop { batch: batch.to_vec(), lines, depth, factors, result, chain: PRODUCT_CHAIN };
         let form = loops.form()?;
         let numel = batch.iter().chain(&lines).map(|&size| u64::from(size)).product::<u64>();
-        assert!(first + numel * dtype.item_size() as u64 <= target.len, "results are in the target");
-        let (blocks, words) = (loops.blocks(&codes), loops.arguments(&codes));
-        let source = KernelKey::Product(dtype, form.clone());
+        let item: u64 = codes.ending.result_types().map(|ty| u64::from(ty.bytes())).sum();
+        assert!(first + numel * item <= target.len, "results are in the target");
+        let (blocks, words) = (loops.blocks(codes), loops.arguments(codes));
+        let source = KernelKey::Product(Arc::clone(codes), form.clone());
         // SAFETY: the elements of both factors are inside of memory that is there, and so are the results.
-        unsafe { self.launch(source, blocks, &words, || ptx::product(&codes, &form)) }
+        unsafe { self.launch(source, blocks, &words, || ptx::product(codes, &form)) }
     }
 }
 

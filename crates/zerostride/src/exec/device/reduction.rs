@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use smallvec::smallvec;
+use zerostride_code::print::ptx::ProductCodes;
 use zerostride_code::{Binary, Builder, Code, Compare, Type, Unary, Value};
 use zerostride_kernels::{
     LEAF_ELEMENTS, MOMENTS, MOMENTS_PASS, Recorded, record, record_cast, record_merged_moments,
@@ -12,7 +13,9 @@ use zerostride_kernels::{
 };
 use zerostride_ops::{Category, DType, Op, Reduction, Scalar};
 
-use super::record::{KeptCode, Missing, Parts, element, follow, number_bits, part_count, stored, value};
+use super::record::{
+    KeptCode, Missing, Parts, copy, element, follow, number_bits, part_count, stored, value,
+};
 use crate::plan::{Instruction, Program};
 
 /// The leaves of so many elements; one, of none, if there are none.
@@ -51,6 +54,9 @@ pub(super) struct Reduced {
     pub merge: Code,
     pub ending: Code,
     pub empty: Vec<u64>,
+    /// If it is one of pairs of elements: the same of the first load by the second one, and of the second by
+    /// the first.
+    pub pairs: Option<[Arc<ProductCodes>; 2]>,
 }
 
 /// What accumulates of elements of a dtype.
@@ -320,5 +326,46 @@ fn reduction(
     };
     let result = stored(&mut ending, dtype, result);
     let (merge, ending) = (merge.finish(&both), ending.finish(&result));
-    Ok((Reduced { step: own, before, merge, ending, empty }, numbers))
+    let mut reduced = Reduced { step: own, before, merge, ending, empty, pairs: None };
+    reduced.pairs = pairs(&accumulation, program, &reduced, &types);
+    Ok((reduced, numbers))
+}
+
+/// A reduction as one of pairs: where a program has two loads of one type and no numbers, and accumulators
+/// take elements one by one, in order.
+fn pairs(
+    accumulation: &Accumulation,
+    program: &Program,
+    reduced: &Reduced,
+    types: &[Type],
+) -> Option<[Arc<ProductCodes>; 2]> {
+    let [first, second] = &program.loads[..] else { return None };
+    let is_plain = matches!(first.dtype, DType::F32 | DType::F64) && first.dtype == second.dtype;
+    let has_numbers = program.instructions.iter().any(|own| matches!(own, Instruction::Splat(_)));
+    let has_place = matches!(accumulation.accumulators, Accumulators::Place(..));
+    if !is_plain || has_numbers || has_place || reduced.before.is_some() {
+        return None;
+    }
+    let own = stored_type(first.dtype);
+    let held = |code: &mut Builder| types.iter().map(|&ty| code.input(ty)).collect::<Vec<Value>>();
+    let mut add = Builder::new();
+    held(&mut add);
+    // There is one chain, which the totals become.
+    let sums = held(&mut add);
+    let add = add.finish(&sums);
+    let of = |is_swapped: bool| {
+        let mut extend = Builder::new();
+        let mut loads = [Recorded::Real(extend.input(own)), Recorded::Real(extend.input(own))];
+        if is_swapped {
+            loads.swap(0, 1);
+        }
+        let held = held(&mut extend);
+        let taken =
+            follow(&mut extend, program, &loads, &mut |_, _| unreachable!("there are no numbers")).ok()?;
+        let next = accumulation.next(&mut extend, taken, None, &held, false)?;
+        let (start, empty) = (reduced.empty.clone(), reduced.empty.clone());
+        let (widen, extend, ending) = (copy(own), extend.finish(&next), reduced.ending.clone());
+        Some(Arc::new(ProductCodes { widen, extend, start, add: add.clone(), ending, empty }))
+    };
+    Some([of(false)?, of(true)?])
 }
