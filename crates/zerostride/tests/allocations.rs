@@ -126,6 +126,22 @@ fn an_array_without_memory_is_an_error_and_leaves_nothing() {
     assert_eq!(load(at.join("y.npy")).unwrap().shape(), [3 * PIECE, COLUMNS]);
 }
 
+/// Rows that threads hold may be large: without memory for them there is an error, and then a result.
+#[test]
+fn rows_without_memory_are_an_error() {
+    let _alone = ALONE.lock();
+    let x = Expr::from(&Tensor::rand(&[100, 50_000], 1).unwrap());
+    let sums = x.softmax(1).amax(1);
+    let complete = sums.eval().unwrap().to_vec::<f32>().unwrap();
+    pool::trim();
+    arm(50_000 * 4, 0, usize::MAX);
+    let refused = sums.eval();
+    assert!(disarm() > 0);
+    let refused = refused.unwrap_err();
+    assert!(matches!(refused.root(), Error::OutOfScratch { bytes, .. } if *bytes >= 50_000 * 4), "{refused}");
+    assert_eq!(sums.eval().unwrap().to_vec::<f32>().unwrap(), complete);
+}
+
 /// Not a test by itself: what runs in the processes of the next one.
 #[test]
 fn standardise_with_failing_allocations() {

@@ -107,7 +107,7 @@ pub enum Error {
         /// The tensor's shape.
         shape: Shape,
     },
-    /// A device has no memory left for what is held while a result is computed.
+    /// The system, or a device, has no memory left for what is held while a result is computed.
     #[error("cannot allocate {bytes} bytes that are needed to compute a tensor of shape {shape}")]
     OutOfScratch {
         /// Bytes asked for.

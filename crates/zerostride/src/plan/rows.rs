@@ -77,8 +77,7 @@ impl Group {
 /// L2.
 const BLOCK_BYTES: usize = 1 << 17;
 
-/// Rows of which those that threads work on are few: of fewer a thread would hold a large part of a buffer,
-/// and leave others nothing to do.
+/// Rows of which those that threads work on are a small part, and of which each thread has some.
 const MANY_ROWS: usize = 64;
 
 /// Rows of a block that are paired with columns, which are read for all of these rows at once, and the bytes

@@ -189,7 +189,12 @@ pub(in crate::exec) struct Scratch(Option<Fresh>);
 impl Scratch {
     pub(in crate::exec) fn new(bytes: usize) -> Scratch {
         let refused = || handle_alloc_error(Layout::array::<u8>(bytes).unwrap_or(Layout::new::<u8>()));
-        Scratch((bytes > 0).then(|| Fresh::arbitrary(bytes).unwrap_or_else(refused)))
+        Scratch::large(bytes).unwrap_or_else(refused)
+    }
+
+    /// Memory for what may be large; `None` if there is none.
+    pub(in crate::exec) fn large(bytes: usize) -> Option<Scratch> {
+        if bytes == 0 { Some(Scratch(None)) } else { Fresh::arbitrary(bytes).map(|own| Scratch(Some(own))) }
     }
 
     pub(in crate::exec) fn bytes_mut(&mut self) -> &mut [u8] {

@@ -17,7 +17,7 @@ use crate::exec::elements::{KeptFold, Scratch, Window, Written};
 use crate::memory::{Access, Block, Fresh};
 use crate::plan::{ElementSource, FoldForm, FoldKind, FoldedStep, Group, Plan, Step, Work};
 use crate::threads::{num_threads, parts};
-use crate::{Result, interrupt};
+use crate::{Error, Result, interrupt};
 
 /// Stands for the target where steps write to slots else.
 const TARGET: usize = usize::MAX;
@@ -213,15 +213,28 @@ struct Worker {
     local: SmallVec<[Scratch; 4]>,
     /// The values of such rows that are reduced.
     values: Scratch,
+    has_memory: bool,
     /// What each step that reduces within rows goes on with.
     kept: Vec<Cell<KeptFold>>,
 }
 
 impl Worker {
     fn new(run: &Run<'_>) -> Worker {
-        let local = run.group.local.iter().map(|(_, row)| Scratch::new(row * run.block)).collect();
-        let values = Scratch::new(run.group.folded_row_bytes() * run.block);
-        Worker { local, values, kept: run.steps.iter().map(|_| Cell::default()).collect() }
+        let kept = run.steps.iter().map(|_| Cell::default()).collect();
+        Worker { local: SmallVec::new(), values: Scratch::new(0), has_memory: false, kept }
+    }
+
+    /// Takes memory for the rows of a block, which may be large.
+    fn allocate(&mut self, run: &Run<'_>) -> Result<()> {
+        let scratch = |row: usize| {
+            let (bytes, last) = (row.saturating_mul(run.block), run.steps.last().expect("a group has steps"));
+            let shape = || run.plan.passes.buffers[last.output].shape.clone();
+            Scratch::large(bytes).ok_or_else(|| Error::OutOfScratch { bytes, shape: shape() })
+        };
+        self.local = run.group.local.iter().map(|(_, row)| scratch(*row)).collect::<Result<_>>()?;
+        self.values = scratch(run.group.folded_row_bytes())?;
+        self.has_memory = true;
+        Ok(())
     }
 
     fn run<'a>(
@@ -230,6 +243,9 @@ impl Worker {
         part: &mut Part<'_>,
         read: &(impl Fn(ElementSource) -> Block<'a> + Sync),
     ) -> Result<()> {
+        if !self.has_memory {
+            self.allocate(run)?;
+        }
         match run.group.folded.kind {
             FoldKind::Kept => {
                 self.block(run, (part.units.start, part.units.len()), part, read, |_, _, _| ())?
@@ -280,7 +296,7 @@ impl Worker {
         take: impl Fn(&mut dyn Fold, &[u8], usize),
     ) -> Result<()> {
         interrupt::check();
-        let Worker { local, values, kept } = self;
+        let Worker { local, values, kept, .. } = self;
         let Group { local: slots, folded, .. } = run.group;
         let of_local = |slot: usize| slots.iter().position(|(own, _)| *own == slot);
         // What the thread holds of the block of rows, by the place. All that is read of a place that the
