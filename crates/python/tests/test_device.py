@@ -6,6 +6,7 @@ import pickle
 import re
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -129,6 +130,26 @@ def test_arrays_that_no_tensor_can_be_on_are_refused(changes, message):
     read_only = (X.cuda().data_ptr(), True)
     with pytest.raises((BufferError, RuntimeError, ValueError), match="read-only"):
         zs.asarray(Shown(X.cuda(), data=read_only))
+
+
+def test_tensors_of_torch_on_the_default_stream_are_not_waited_for(torch, monkeypatch):
+    moved, asked = X.cuda(), []
+
+    class OnGpu(torch.Tensor):
+        """A tensor of torch's on a GPU, which torch itself has not."""
+
+        is_cuda, device = True, "cuda:0"
+        __dlpack__, __dlpack_device__ = lambda self, **named: moved.__dlpack__(**named), lambda self: (2, 0)
+
+    def current_stream(device):
+        asked.append(device)
+        return types.SimpleNamespace(cuda_stream=stream)
+
+    monkeypatch.setattr("torch.cuda.current_stream", current_stream)
+    for stream in (0, 0x7000):
+        same = zs.asarray(torch.ones(1).as_subclass(OnGpu))
+        assert (same.device, same.data_ptr(), same.tolist()) == ("cuda:0", moved.data_ptr(), X.tolist())
+    assert asked == ["cuda:0"] * 2
 
 
 def test_copies_cross_from_one_device_to_another():

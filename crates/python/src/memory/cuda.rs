@@ -93,9 +93,12 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
         return Err(refused("the array is used on stream 0, which the protocol leaves open".to_owned()));
     }
     // SAFETY: the object keeps its elements until it is dropped, which waits for no thread. The work that is
-    // still to be done with them is on the stream that it names, as the protocol says, and before ours.
+    // still to be done with them is on the stream that it names, as the protocol says, and before ours; if
+    // that is the default one, what it does later comes after ours.
     let tensor = unsafe {
-        let tensor = Tensor::from_lent_on_cuda(None, &lent, object.clone().unbind()).map_err(raise)?;
+        let in_order = stream == Some(1);
+        let tensor =
+            Tensor::from_lent_on_cuda(None, &lent, object.clone().unbind(), in_order).map_err(raise)?;
         stream.map_or(Ok(()), |stream| tensor.follow(stream)).map_err(raise)?;
         tensor
     };

@@ -301,8 +301,9 @@ impl Drop for Borrowed {
     }
 }
 
-/// A tensor on the memory of an array with `__dlpack__`.
-pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+/// A tensor on the memory of an array with `__dlpack__`, whose owner uses that `in_order`, if it is a GPU's,
+/// or not.
+pub(super) fn import(object: &Bound<'_, PyAny>, in_order: bool) -> PyResult<Tensor> {
     let py = object.py();
     let named = PyDict::new(py);
     named.set_item("max_version", (1, 0))?;
@@ -321,9 +322,9 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     };
     let capsule = capsule.cast_into::<PyCapsule>()?;
     if capsule.is_valid_checked(Some(Versioned::NAME)) {
-        take::<Versioned>(&capsule, object)
+        take::<Versioned>(&capsule, object, in_order)
     } else {
-        take::<Legacy>(&capsule, object)
+        take::<Legacy>(&capsule, object, in_order)
     }
 }
 
@@ -339,8 +340,12 @@ fn check(device: &Device) -> PyResult<()> {
     )))
 }
 
-/// What is in the capsule that `object` gave.
-fn take<M: Managed + 'static>(capsule: &Bound<'_, PyCapsule>, object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+/// What is in the capsule that `object` gave, whose owner uses it `in_order` or not.
+fn take<M: Managed + 'static>(
+    capsule: &Bound<'_, PyCapsule>,
+    object: &Bound<'_, PyAny>,
+    in_order: bool,
+) -> PyResult<Tensor> {
     let py = capsule.py();
     let managed = capsule.pointer_checked(Some(M::NAME))?.cast::<M>();
     if !managed.is_aligned() {
@@ -352,17 +357,18 @@ fn take<M: Managed + 'static>(capsule: &Bound<'_, PyCapsule>, object: &Bound<'_,
         if ffi::PyCapsule_SetName(capsule.as_ptr(), M::USED.as_ptr()) != 0 {
             return Err(PyErr::fetch(py));
         }
-        adopt(managed, object)
+        adopt(managed, object, in_order)
     }
 }
 
 /// The tensor on an array that `object` gave.
 ///
 /// # Safety
-/// The array is the caller's, who gives it up.
+/// The array is the caller's, who gives it up. On a GPU its owner uses it `in_order`, or says so of nothing.
 pub(super) unsafe fn adopt<M: Managed + 'static>(
     managed: NonNull<M>,
     object: &Bound<'_, PyAny>,
+    in_order: bool,
 ) -> PyResult<Tensor> {
     let py = object.py();
     // SAFETY: the array is the caller's, and is given back below.
@@ -382,19 +388,20 @@ pub(super) unsafe fn adopt<M: Managed + 'static>(
         return Err(PyBufferError::new_err("the array speaks a version of DLPack that is not 1.x"));
     }
     // SAFETY: the producer keeps the elements valid until its deleter is called, which the lender does.
-    unsafe { lent(managed.array(), managed.is_writable(), object, lender.unbind()) }
+    unsafe { lent(managed.array(), managed.is_writable(), object, lender.unbind(), in_order) }
 }
 
 /// The tensor on the elements of an array that `object` shows.
 ///
 /// # Safety
 /// The array's lists are valid for the call. Its elements are valid until `lender` is dropped, which waits
-/// for no thread.
+/// for no thread. `in_order` is what [`Tensor::from_lent_on_cuda`] says.
 pub(super) unsafe fn lent(
     array: &Array,
     writable: bool,
     object: &Bound<'_, PyAny>,
     lender: impl Any + Send + Sync,
+    in_order: bool,
 ) -> PyResult<Tensor> {
     check(&array.device)?;
     let (shape, strides) = dims(array)?;
@@ -423,7 +430,9 @@ pub(super) unsafe fn lent(
     // the program's responsibility; on a device they are ordered before ours, as `import` has asked.
     let tensor = unsafe {
         match array.device {
-            Device { kind: CUDA, id } => Tensor::from_lent_on_cuda(Some(id as usize), &lent, lender),
+            Device { kind: CUDA, id } => {
+                Tensor::from_lent_on_cuda(Some(id as usize), &lent, lender, in_order)
+            }
             _ => Tensor::from_lent(&lent, lender),
         }
     };

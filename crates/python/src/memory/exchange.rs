@@ -151,7 +151,7 @@ fn elements(object: &Bound<'_, PyAny>, known: &Known) -> PyResult<Option<Tensor>
     // SAFETY: the array is described, and the object keeps its elements. A program that resizes a tensor's
     // storage while a tensor of this package is on it takes the elements away, as it does from the array that
     // torch's `__dlpack__` gives. Dropping the object waits for no thread.
-    unsafe { dlpack::lent(&array, true, object, object.clone().unbind()) }.map(Some)
+    unsafe { dlpack::lent(&array, true, object, object.clone().unbind(), false) }.map(Some)
 }
 
 /// Whether an object is exactly of the class `torch.Tensor`.
@@ -192,6 +192,22 @@ fn refuse_tangent(object: &Bound<'_, PyAny>) -> PyResult<()> {
 pub(crate) fn is_torch_tensor(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = object.py();
     torch(py)?.map_or(Ok(false), |known| object.is_instance(known.class.bind(py)))
+}
+
+/// Whether an object is a tensor of torch's on a GPU whose work is on the default stream, as ours is. Memory
+/// of another stream is up to the program, which tells torch's allocator (`record_stream`).
+pub(super) fn is_on_default_stream(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static STREAM: Once<Py<PyAny>> = Once::new();
+    let py = object.py();
+    if !is_torch_tensor(object)? || !object.getattr(name!(py, "is_cuda"))?.is_truthy()? {
+        return Ok(false);
+    }
+    let of_device = (object.getattr(name!(py, "device"))?,);
+    // A tensor without elements may be of a device that is not there.
+    let Ok(stream) = STREAM.import(py, "torch.cuda", "current_stream")?.call1(of_device) else {
+        return Ok(false);
+    };
+    Ok(stream.getattr(name!(py, "cuda_stream"))?.extract::<usize>()? == 0)
 }
 
 /// Whether an object is of a class made from torch's, which decides what becomes of its tensors.
@@ -306,7 +322,7 @@ unsafe extern "C" fn to_object(managed: *mut Versioned, out: *mut *mut ffi::PyOb
         let managed = NonNull::new(managed).ok_or_else(|| PyBufferError::new_err("there is no array"))?;
         // SAFETY: the caller gives the array up, and guarantees the pointer.
         unsafe {
-            let tensor = dlpack::adopt(managed, py.None().bind(py))?;
+            let tensor = dlpack::adopt(managed, py.None().bind(py), false)?;
             out.write(Bound::new(py, PyTensor(tensor))?.into_ptr().cast());
         }
         Ok(())

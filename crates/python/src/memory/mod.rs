@@ -129,9 +129,10 @@ pub(crate) fn from_dlpack(object: &Bound<'_, PyAny>) -> PyResult<Import> {
 
 /// The same of an array that is none of torch's, or no plain one.
 fn by_protocol(object: &Bound<'_, PyAny>) -> PyResult<Import> {
+    let in_order = exchange::is_on_default_stream(object)?;
     let found = match resolved(object)? {
-        Some(resolved) => dlpack::import(&resolved).map(|copy| Import::Copied(copy, UNRESOLVED)),
-        None => dlpack::import(object).map(Import::Shared),
+        Some(resolved) => dlpack::import(&resolved, in_order).map(|copy| Import::Copied(copy, UNRESOLVED)),
+        None => dlpack::import(object, in_order).map(Import::Shared),
     };
     found.map_err(|error| match instead(object) {
         Some(instead) => {

@@ -92,15 +92,19 @@ impl<'a> Lent<'a> {
 #[cfg(feature = "cuda")]
 struct Returned {
     gpu: &'static Gpu,
+    /// Whether the lender's work comes after ours anyway.
+    in_order: bool,
     _lender: Box<dyn Any + Send + Sync>,
 }
 
 #[cfg(feature = "cuda")]
 impl Drop for Returned {
     fn drop(&mut self) {
-        // The lender may have the memory used at once on a stream that does not wait for ours. A device that
-        // does not work any more does not touch it either.
-        let _ = self.gpu.synchronize();
+        if !self.in_order {
+            // The lender may have the memory used at once on a stream that does not wait for ours. A device
+            // that does not work any more does not touch it either.
+            let _ = self.gpu.synchronize();
+        }
     }
 }
 
@@ -141,7 +145,7 @@ impl Tensor {
 
     /// A tensor on memory of a GPU that another library owns, without a copy. Without an `index` it is the
     /// GPU that has the memory. `lender` is dropped with the last tensor that uses the memory, once the work
-    /// is done that it was given.
+    /// is done that it was given, for which the drop waits; at once if the lender uses the memory `in_order`.
     ///
     /// # Errors
     /// As [`Tensor::from_lent`]; or the memory may not be written, which tensors on a GPU always may, or
@@ -149,12 +153,14 @@ impl Tensor {
     ///
     /// # Safety
     /// As [`Tensor::from_lent`], for the device; what other libraries do with the memory comes, on the
-    /// device, before work of its default stream that the tensor is used in ([`Tensor::follow`]).
+    /// device, before work of its default stream that the tensor is used in ([`Tensor::follow`]). `in_order`
+    /// says that all that they do with it afterwards is on the default stream, too, or waits for that.
     #[cfg(feature = "cuda")]
     pub unsafe fn from_lent_on_cuda(
         index: Option<usize>,
         lent: &Lent<'_>,
         lender: impl Any + Send + Sync,
+        in_order: bool,
     ) -> Result<Tensor> {
         if !lent.writable {
             return Err(Error::ReadOnly);
@@ -166,7 +172,7 @@ impl Tensor {
         };
         let gpu = Gpu::open(index).map_err(failed(index))?;
         let (start, len, layout) = lent.place(isize::MAX as usize)?;
-        let owner = Returned { gpu, _lender: Box::new(lender) };
+        let owner = Returned { gpu, in_order, _lender: Box::new(lender) };
         let storage = Storage::on_device(start, len, Device::Cuda(index), Box::new(owner));
         Ok(Tensor::new(Shared::lent(storage), layout, lent.dtype))
     }
