@@ -7,7 +7,6 @@
 use std::ops::Range;
 
 use smallvec::SmallVec;
-use zerostride_shape::Shape;
 
 use crate::plan::{FoldKind, Group, Plan, Program, Step, Work};
 
@@ -19,16 +18,9 @@ pub(super) struct Blocks<'p> {
     rows: usize,
 }
 
-/// The part of a step that is run.
-#[derive(Default)]
-pub(super) struct Window {
-    /// How many steps of the outermost dimension; `None` for all of the loop.
-    steps: Option<usize>,
-    /// For each load the elements that it begins after its own first one; none for all of the loop.
-    moved: SmallVec<[isize; 8]>,
-    /// The elements that the result begins after its own first one.
-    pub(super) out: i64,
-}
+/// Where a step of a block is: the steps of its outermost dimension, for each load the elements that it
+/// begins after its own first one, and the bytes that the result does.
+pub(super) type Place = (usize, SmallVec<[isize; 8]>, i64);
 
 impl<'p> Blocks<'p> {
     /// The blocks of a group whose rows are half of a cache; `None` where whole buffers fit into the cache,
@@ -66,8 +58,8 @@ impl<'p> Blocks<'p> {
         (0..rows).step_by(most).map(move |first| first..rows.min(first + most))
     }
 
-    /// The part of a step, by its number in the group, that is run for a block.
-    pub(super) fn window(&self, at: usize, rows: &Range<usize>) -> Window {
+    /// Where a step of a block is, by its number in the group.
+    pub(super) fn place(&self, at: usize, rows: &Range<usize>) -> Place {
         let (made, step) =
             (&self.group.folded.steps[at], &self.plan.passes.steps[self.group.steps.start + at]);
         let first = |buffer: Option<usize>, row: isize| {
@@ -85,22 +77,8 @@ impl<'p> Blocks<'p> {
             Work::Reduce { kept, .. } => kept[1..].iter().product::<usize>() as isize,
             Work::Matmul { .. } => unreachable!("a matrix product is computed alone"),
         };
-        let out = first(Some(step.output), of_result * made.steps as isize) as i64;
-        Window { steps: Some(rows.len() * made.steps), moved, out }
-    }
-}
-
-impl Window {
-    /// The loop's shape.
-    pub(super) fn shape(&self, whole: &Shape) -> Shape {
-        let Some(steps) = self.steps else { return whole.clone() };
-        let mut sizes: SmallVec<[usize; 6]> = whole.as_ref().into();
-        sizes[0] = steps;
-        Shape::new(&sizes).expect("a part of a shape is one")
-    }
-
-    /// The elements that a load begins after its own first one, by its number.
-    pub(super) fn moved(&self, load: usize) -> i64 {
-        self.moved.get(load).copied().unwrap_or(0) as i64
+        let item = self.plan.passes.buffers[step.output].dtype.item_size() as isize;
+        let out = first(Some(step.output), of_result * made.steps as isize * item);
+        (rows.len() * made.steps, moved, out as i64)
     }
 }

@@ -24,12 +24,13 @@ use zerostride_kernels::{LEAF_ELEMENTS, PRODUCT_CHAIN, lanes, record_product, st
 use zerostride_ops::DType;
 use zerostride_shape::{Layout, Shape, checked_bytes, coalesce, contiguous_strides, order_dims};
 
+use crate::exec::elements::Window;
 use crate::expr::Expr;
 use crate::memory::{Access, Named};
 use crate::plan::{ElementSource, Factor, Leaf, Plan, PlanSteps, Program, Step, Work, last_reads};
 use crate::{Device, Error, Result, Tensor};
 
-use blocks::{Blocks, Window};
+use blocks::Blocks;
 use queue::{DeviceBytes, DeviceOperand, Queue, Refusal, tensor};
 pub(crate) use queue::{download, empty, upload};
 use record::{KeptCode, Missing, Parts, part_count};
@@ -172,11 +173,13 @@ impl<'a> Run<'a> {
                 self.buffers[step.output] = Some(queue.memory_of(bytes, &buffer.shape)?);
             }
             match &blocks {
-                None => self.step(queue, &steps[start], &Window::default(), target)?,
+                None => self.step(queue, &steps[start], &Window::ALL, (target, 0))?,
                 Some(blocks) => {
                     for rows in blocks.rows() {
                         for (at, step) in blocks.steps().enumerate() {
-                            self.step(queue, step, &blocks.window(at, &rows), target)?;
+                            let (steps, moved, first) = blocks.place(at, &rows);
+                            let window = Window { steps: Some(steps), moved: &moved, ..Window::ALL };
+                            self.step(queue, step, &window, (target, first))?;
                         }
                     }
                 }
@@ -195,14 +198,20 @@ impl<'a> Run<'a> {
         Ok(results.iter().zip(layouts).map(result).collect())
     }
 
-    /// Runs a part of a step, whose result has memory of its own unless it is that of a `target`.
-    fn step(&self, queue: &mut Queue, step: &Step, window: &Window, target: Option<&Tensor>) -> Result<()> {
+    /// Runs a part of a step, whose result is so many bytes into memory of its own, or that of a `target`.
+    fn step(
+        &self,
+        queue: &mut Queue,
+        step: &Step,
+        window: &Window<'_>,
+        (target, first): (Option<&Tensor>, i64),
+    ) -> Result<()> {
         let output = &self.plan.passes.buffers[step.output];
         let piece = match (&self.buffers[step.output], target) {
             (None, Some(target)) => DeviceBytes::of_tensor(target),
             (own, _) => DeviceBytes::of_memory(own.as_ref().expect("a result has memory")),
         };
-        let out = DeviceElements { piece, first: 0 };
+        let out = DeviceElements { piece, first };
         let dtype = output.dtype;
         let run = |queue: &mut Queue| match &step.work {
             Work::Map { .. } => self.map(queue, &step.work, window, (dtype, out)),
@@ -235,7 +244,7 @@ impl<'a> Run<'a> {
         let piece = DeviceBytes::of_memory(&result);
         each_piece(&sizes, MAX_ELEMENTS, &mut |sizes, starts| {
             let starts: Vec<i64> = strides.iter().map(|strides| offset(starts, strides)).collect();
-            let operands = self.operands((program, numbers), &Window::default(), &starts, &strides);
+            let operands = self.operands((program, numbers), &Window::ALL, &starts, &strides);
             let (elements, mut found) = (sizes.iter().map(|&size| size as usize).product(), [0]);
             queue.reduce(codes, (&[], sizes), &operands, &[(piece, 0)], tree(elements))?;
             queue.download(piece, 0, &mut found)?;
@@ -248,7 +257,7 @@ impl<'a> Run<'a> {
     fn operands(
         &self,
         (program, numbers): (&Program, &[u64]),
-        window: &Window,
+        window: &Window<'_>,
         starts: &[i64],
         strides: &[impl Deref<Target = [isize]>],
     ) -> Vec<DeviceOperand<'_>> {
@@ -262,7 +271,7 @@ impl<'a> Run<'a> {
                     let elements = self.elements(source, load.dtype);
                     operands.extend(elements.operands(
                         load.dtype,
-                        load.offset as i64 + start + window.moved(index),
+                        load.offset as i64 + start + window.moved(index) as i64,
                         strides,
                     ));
                 }
@@ -291,7 +300,7 @@ impl<'a> Run<'a> {
         &self,
         queue: &mut Queue,
         work: &Work,
-        window: &Window,
+        window: &Window<'_>,
         (dtype, out): (DType, DeviceElements<'_>),
     ) -> Result<(), Refusal> {
         let Work::Map { shape, program, out: out_strides, out_offset } = work else {
@@ -308,7 +317,7 @@ impl<'a> Run<'a> {
         each_piece(&sizes, MAX_ELEMENTS, &mut |sizes, starts| {
             let starts: Vec<i64> = strides.iter().map(|strides| offset(starts, strides)).collect();
             let mut operands = self.operands((program, numbers), window, &starts[1..], &strides[1..]);
-            operands.extend(out.operands(dtype, *out_offset as i64 + window.out + starts[0], &strides[0]));
+            operands.extend(out.operands(dtype, *out_offset as i64 + starts[0], &strides[0]));
             queue.map(code, sizes, &operands)
         })
     }
@@ -317,7 +326,7 @@ impl<'a> Run<'a> {
         &self,
         queue: &mut Queue,
         work: &Work,
-        window: &Window,
+        window: &Window<'_>,
         (dtype, out): (DType, DeviceElements<'_>),
     ) -> Result<(), Refusal> {
         let Work::Reduce { op, correction, kept, reduced, program, finish, .. } = work else {
@@ -325,7 +334,7 @@ impl<'a> Run<'a> {
         };
         let codes = reduction::codes((*op, *correction), program, dtype, finish.as_deref());
         let (codes, numbers) = codes.as_ref().map_err(missing)?;
-        if let Some(done) = self.pairs(queue, work, window, codes, (dtype, out)) {
+        if let Some(done) = self.pairs(queue, work, window, codes, out) {
             return done;
         }
         let coalesced = |sizes: &Shape, dims: Range<usize>| {
@@ -348,8 +357,7 @@ impl<'a> Run<'a> {
             .collect();
         let (own, parts) = (stored_type(dtype), part_count(dtype));
         each_piece(&columns, MAX_ELEMENTS / leaves(reduced.numel()), &mut |sizes, starts| {
-            let first =
-                (window.out + offset(starts, &contiguous_strides(&columns))) * dtype.item_size() as i64;
+            let first = offset(starts, &contiguous_strides(&columns)) * dtype.item_size() as i64;
             let starts: Vec<i64> = of_columns.iter().map(|strides| offset(starts, strides)).collect();
             let operands = self.operands((program, numbers), window, &starts, &strides);
             let results: u32 = sizes.iter().product();
@@ -380,9 +388,9 @@ impl<'a> Run<'a> {
         &self,
         queue: &mut Queue,
         work: &Work,
-        window: &Window,
+        window: &Window<'_>,
         codes: &Reduced,
-        (dtype, out): (DType, DeviceElements<'_>),
+        out: DeviceElements<'_>,
     ) -> Option<Result<(), Refusal>> {
         let (Work::Reduce { kept, reduced, program, .. }, Some(of)) = (work, &codes.pairs) else {
             return None;
@@ -401,14 +409,13 @@ impl<'a> Run<'a> {
         let factor = |index: usize, line: usize| {
             let load = &program.loads[index];
             let strides = [&load.strides[..dims - 2], &[load.strides[line], load.strides[dims]]].concat();
-            let first = load.offset as i64 + window.moved(index);
+            let first = load.offset as i64 + window.moved(index) as i64;
             self.elements(load.source, load.dtype).operands(load.dtype, first, &strides).collect::<Vec<_>>()
         };
         let factors = [factor(row, dims - 2), factor(column, dims - 1)];
         let batch: Vec<u32> = batch.iter().map(|&size| size as u32).collect();
         let sizes = (&batch[..], [*rows as u32, *columns as u32], depth as u32);
-        let first = out.first + window.out * dtype.item_size() as i64;
-        Some(queue.product(&of[row], sizes, factors, (out.piece, first as u64)))
+        Some(queue.product(&of[row], sizes, factors, (out.piece, out.first as u64)))
     }
 
     fn product(&self, queue: &mut Queue, work: &Work, out: DeviceElements<'_>) -> Result<(), Refusal> {
