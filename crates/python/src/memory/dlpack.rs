@@ -364,7 +364,7 @@ fn take<M: Managed + 'static>(
 /// The tensor on an array that `object` gave.
 ///
 /// # Safety
-/// The array is the caller's, who gives it up. On a GPU its owner uses it `in_order`, or says so of nothing.
+/// The array is the caller's, who gives it up. `in_order` is what [`Tensor::from_lent_on_cuda`] says.
 pub(super) unsafe fn adopt<M: Managed + 'static>(
     managed: NonNull<M>,
     object: &Bound<'_, PyAny>,

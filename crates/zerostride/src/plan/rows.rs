@@ -85,7 +85,7 @@ const MANY_ROWS: usize = 64;
 const PAIRED_ROWS: RangeInclusive<usize> = 8..=32;
 const PAIRED_BYTES: usize = 1 << 19;
 
-/// Rows of a block, of which steps touch so many bytes each and threads hold others.
+/// Rows of a block: steps touch `row` bytes of each, and threads hold `held` bytes of each.
 fn block_rows(steps: &[Step], row: usize, held: usize) -> usize {
     let paired = steps.iter().any(is_over_pairs);
     let least =

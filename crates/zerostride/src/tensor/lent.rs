@@ -5,7 +5,7 @@ use std::any::Any;
 use std::ptr::NonNull;
 
 use bytemuck::NoUninit;
-use zerostride_ops::{Category, DType, Element};
+use zerostride_ops::{DType, Element};
 use zerostride_shape::{Layout, Shape, Strides};
 
 #[cfg(feature = "cuda")]
@@ -64,8 +64,7 @@ impl<'a> Lent<'a> {
         let empty = shape.contains(&0);
         // The pointer of an empty tensor may be null or unaligned in other libraries.
         let data = if empty { NonNull::<u128>::dangling().cast() } else { data };
-        let alignment = if dtype.category() == Category::Complex { item / 2 } else { item };
-        if data.as_ptr().align_offset(alignment) != 0 {
+        if data.as_ptr().align_offset(dtype.to_real().item_size()) != 0 {
             return Err(Error::runtime(format_args!("the memory is not aligned to elements of {dtype}")));
         }
         let steps = shape.iter().zip(strides).filter(|_| !empty);

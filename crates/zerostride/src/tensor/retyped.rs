@@ -1,7 +1,7 @@
 //! Owns the view of a tensor's bytes as elements of another dtype, by PyTorch's rules of `view(dtype)`. It
 //! does not know what elements mean.
 
-use zerostride_ops::{Category, DType};
+use zerostride_ops::DType;
 use zerostride_shape::{Layout, Shape, Strides};
 
 use super::Tensor;
@@ -28,9 +28,8 @@ impl Tensor {
             true => self.layout.clone(),
             false => self.resized(dtype)?,
         };
-        let alignment = dtype.item_size() / if dtype.category() == Category::Complex { 2 } else { 1 };
         let viewed = Tensor::new(self.storage.clone(), layout, dtype);
-        match viewed.numel() == 0 || viewed.data_ptr().align_offset(alignment) == 0 {
+        match viewed.numel() == 0 || viewed.data_ptr().align_offset(dtype.to_real().item_size()) == 0 {
             true => Ok(viewed),
             false => Err(Error::runtime(format_args!("the memory is not aligned to elements of {dtype}"))),
         }

@@ -22,10 +22,25 @@ pub(super) struct Blocks<'p> {
 /// begins after its own first one, and the bytes that the result does.
 pub(super) type Place = (usize, SmallVec<[isize; 8]>, i64);
 
+/// What of a plan runs one after the other on a device with such a cache: steps alone, and blocks of several.
+pub(super) fn runs(
+    plan: &Plan,
+    cache_bytes: u64,
+) -> impl Iterator<Item = (Range<usize>, Option<Blocks<'_>>)> {
+    let (mut start, mut groups) = (0, plan.passes.groups.iter().peekable());
+    std::iter::from_fn(move || {
+        let group = groups.next_if(|group| group.steps.start == start);
+        let blocks = group.and_then(|group| Blocks::of(plan, group, cache_bytes));
+        let end = blocks.as_ref().map_or(start + 1, |blocks| blocks.group.steps.end);
+        let range = std::mem::replace(&mut start, end)..end;
+        (range.end <= plan.passes.steps.len()).then_some((range, blocks))
+    })
+}
+
 impl<'p> Blocks<'p> {
     /// The blocks of a group whose rows are half of a cache; `None` where whole buffers fit into the cache,
     /// or some steps reduce rows or look for zero divisors, for which each block would wait.
-    pub(super) fn of(plan: &'p Plan, group: &'p Group, cache_bytes: u64) -> Option<Blocks<'p>> {
+    fn of(plan: &'p Plan, group: &'p Group, cache_bytes: u64) -> Option<Blocks<'p>> {
         let blocks = Blocks { plan, group, rows: 1 };
         let row: u64 = blocks.steps().map(|step| step.output).map(|buffer| blocks.local_bytes(buffer)).sum();
         let waits = |step: &Step| step.work.program().is_some_and(|own| Program::zero_divisor(own).is_some());

@@ -30,7 +30,7 @@ use crate::memory::{Access, Named};
 use crate::plan::{ElementSource, Factor, Leaf, Plan, PlanSteps, Program, Step, Work, last_reads};
 use crate::{Device, Error, Result, Tensor};
 
-use blocks::Blocks;
+use blocks::runs;
 use queue::{DeviceBytes, DeviceOperand, Queue, Refusal, tensor};
 pub(crate) use queue::{download, empty, upload};
 use record::{KeptCode, Missing, Parts, part_count};
@@ -150,16 +150,12 @@ impl<'a> Run<'a> {
     }
 
     fn on(mut self, queue: &mut Queue, target: Option<&Tensor>) -> Result<Vec<Option<Tensor>>> {
-        let PlanSteps { steps, buffers, groups, results, layouts } = &*self.plan.passes;
+        let PlanSteps { steps, buffers, results, layouts, .. } = &*self.plan.passes;
         for leaf in self.plan.leaves.iter().filter(|leaf| leaf.tensor.device() != Device::Cpu) {
             leaf.check(leaf.tensor.storage().version())?;
         }
         let last = last_reads(steps, buffers.len(), results);
-        let (mut start, mut groups) = (0, groups.iter().peekable());
-        while start < steps.len() {
-            let group = groups.next_if(|group| group.steps.start == start);
-            let blocks = group.and_then(|group| Blocks::of(self.plan, group, queue.cache_bytes()));
-            let range = start..group.filter(|_| blocks.is_some()).map_or(start + 1, |group| group.steps.end);
+        for (range, blocks) in runs(self.plan, queue.cache_bytes()) {
             let target = target.filter(|_| range.end == steps.len());
             if let Some(target) = target {
                 // Also a step that fails may have written.
@@ -173,7 +169,7 @@ impl<'a> Run<'a> {
                 self.buffers[step.output] = Some(queue.memory_of(bytes, &buffer.shape)?);
             }
             match &blocks {
-                None => self.step(queue, &steps[start], &Window::ALL, (target, 0))?,
+                None => self.step(queue, &steps[range.start], &Window::ALL, (target, 0))?,
                 Some(blocks) => {
                     for rows in blocks.rows() {
                         for (at, step) in blocks.steps().enumerate() {
@@ -189,7 +185,6 @@ impl<'a> Run<'a> {
             {
                 self.buffers[buffer] = None;
             }
-            start = range.end;
         }
         let result = |(&result, layout): (&usize, &Layout)| {
             let memory = self.buffers[result].take()?;

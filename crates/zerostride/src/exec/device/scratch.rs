@@ -4,7 +4,7 @@
 use zerostride_code::print::ptx::MAX_ELEMENTS;
 use zerostride_ops::DType;
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, runs};
 use super::queue::{Queue, tree_bytes};
 use super::record::{KeptCode, part_count};
 use super::reduction::{self, Reduced, leaves};
@@ -13,14 +13,10 @@ use crate::plan::{Plan, PlanSteps, Program, Step, Work, last_reads};
 /// The most bytes that the run of a plan holds at once besides its operands and its results: buffers from the
 /// step that fills them to the last one that reads them, and what a step allocates for itself.
 pub(crate) fn scratch_bytes(plan: &Plan) -> u64 {
-    let PlanSteps { steps, buffers, groups, results, .. } = &*plan.passes;
-    let (last, cache) = (last_reads(steps, buffers.len(), results), cache_bytes(plan));
+    let PlanSteps { steps, buffers, results, .. } = &*plan.passes;
+    let last = last_reads(steps, buffers.len(), results);
     let (mut held, mut most) = (0u64, 0u64);
-    let (mut start, mut groups) = (0, groups.iter().peekable());
-    while start < steps.len() {
-        let group = groups.next_if(|group| group.steps.start == start);
-        let blocks = group.and_then(|group| Blocks::of(plan, group, cache));
-        let range = start..group.filter(|_| blocks.is_some()).map_or(start + 1, |group| group.steps.end);
+    for (range, blocks) in runs(plan, cache_bytes(plan)) {
         let bytes = |buffer: usize| {
             let local = blocks.as_ref().map_or(0, |blocks| blocks.local_bytes(buffer));
             let item = buffers[buffer].dtype.item_size() as u64;
@@ -37,7 +33,6 @@ pub(crate) fn scratch_bytes(plan: &Plan) -> u64 {
         most = most.max(held.saturating_add(steps[range.clone()].iter().map(own).max().unwrap_or(0)));
         let dies = |buffer: &usize| last[*buffer].is_some_and(|last| range.contains(&last));
         held = held.saturating_sub((0..buffers.len()).filter(dies).map(bytes).sum());
-        start = range.end;
     }
     most
 }
