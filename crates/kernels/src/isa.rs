@@ -190,7 +190,8 @@ fn task_with_avx512(task: impl Task) {
 /// Bytes of a cache line, on every processor that the kernels are tuned for.
 pub const CACHE_LINE_BYTES: usize = 64;
 
-/// Prefetches `BYTES` from an address on, line by line; nothing where stable Rust has no instruction for it.
+/// Prefetches `BYTES` from an address on into L2, line by line: L1 has no room for lines of many strips of
+/// memory that are not read yet. Does nothing where stable Rust has no instruction for it.
 /// The address need not be readable.
 #[inline(always)]
 pub(crate) fn prefetch<const BYTES: usize>(at: *const u8) {
@@ -198,7 +199,7 @@ pub(crate) fn prefetch<const BYTES: usize>(at: *const u8) {
     for line in (0..BYTES).step_by(CACHE_LINE_BYTES) {
         let line = at.wrapping_add(line).cast();
         // SAFETY: every x86-64 has the instruction, and it may be given any address.
-        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line) };
+        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(line) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;

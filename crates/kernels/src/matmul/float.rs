@@ -154,8 +154,9 @@ struct RowProduct<'a, F: FactorElement> {
     scratch: &'a mut ProductScratch,
 }
 
-/// Reals whose sums stay in L1.
-const L1_REALS: usize = 1024;
+/// Bytes of sums that stay in L1. The longer the parts of rows are, the better hardware prefetches them from
+/// memory.
+const L1_SUM_BYTES: usize = 16 << 10;
 
 /// Columns up to which the sums of several blocks are in registers at a time.
 const NARROW_COLUMNS: usize = 256;
@@ -178,8 +179,9 @@ impl<F: FactorElement> RegisterTask<SumFloat<F>> for RowProduct<'_, F> {
         let parts_of = F::Sum::PARTS;
         let whole = b.count * parts_of / L::LEN * L::LEN;
         let (left, right): (&[L::Elem], &[L::Elem]) = (cast_slice(a.bytes), cast_slice(b.bytes));
-        let [sums, _, _] = scratch.slices::<L::Elem>([L1_REALS * parts_of, 0, 0]);
-        for block in parts(whole, L1_REALS) {
+        let most = (L1_SUM_BYTES / size_of::<F::Sum>()).min(whole);
+        let [sums, _, _] = scratch.slices::<L::Elem>([most * parts_of, 0, 0]);
+        for block in parts(whole, most.max(1)) {
             let width = block.len();
             for depth in parts(all, BLOCK_DEPTH) {
                 between();

@@ -38,6 +38,7 @@ pub(crate) use liveness::last_reads;
 pub(crate) use lower::Leaf;
 pub(crate) use pairs::{KnownPairs, PAIR_COLUMNS, PAIR_ROWS, Pairs};
 pub(crate) use panel::{LEAST_PRINTED_ROW_BYTES, Panel, PanelWalk, RowForm};
+pub(crate) use product::plan as plan_product;
 pub(crate) use program::{
     Buffer, ElementSource, Factor, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS,
     Register, Step, TILE_ELEMENTS, Work, by_part,

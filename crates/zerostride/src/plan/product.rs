@@ -10,7 +10,7 @@ use super::program::{ElementSource, Factor, Work};
 use crate::expr::MatrixOperand;
 
 /// The step of a product of two values in memory, which `infer` has accepted.
-pub(super) fn plan(
+pub(crate) fn plan(
     dtype: DType,
     (a_source, a): (ElementSource, &Layout),
     (b_source, b): (ElementSource, &Layout),

@@ -13,6 +13,7 @@ mod loops;
 mod node;
 mod nodes;
 mod operation;
+mod product;
 mod ready_operand;
 mod reduce;
 mod row;
@@ -32,11 +33,13 @@ use crate::Tensor;
 use crate::expr::{Expr, Kind};
 
 /// The value of an expression of few elements; of more, if it is one operation on tensors and numbers, one
-/// reduction of a tensor, or a tensor, which is copied.
+/// reduction of a tensor, one product of two, or a tensor, which is copied.
 pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
     match &expr.node().kind {
         Kind::Leaf { tensor, .. } => copy::evaluate(ReadyOperand::of(expr), tensor.dtype()),
-        Kind::Map { .. } | Kind::Reduce { .. } if is_single(expr) => compute(expr, operand_of(expr)),
+        Kind::Map { .. } | Kind::Reduce { .. } | Kind::Matmul { .. } if is_single(expr) => {
+            compute(expr, operand_of(expr))
+        }
         _ => nodes::evaluate(expr),
     }
 }

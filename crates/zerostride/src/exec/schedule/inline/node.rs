@@ -6,7 +6,7 @@ use zerostride_ops::Inferred;
 use super::operation::operation;
 use super::ready_operand::ReadyOperand;
 use super::row::Row;
-use super::{copy, reduce};
+use super::{copy, product, reduce};
 use crate::Tensor;
 use crate::expr::{Expr, Kind};
 
@@ -31,6 +31,7 @@ pub(super) fn compute<'v>(expr: &Expr, value: impl Fn(usize) -> ReadyOperand<'v>
         Kind::Map { .. } => map(expr, value, None)?,
         Kind::Cast { dtype, .. } => copy::evaluate(value(0), *dtype),
         Kind::Reduce { .. } => reduce::evaluate(expr, value(0)),
+        Kind::Matmul { .. } => product::evaluate(expr, [value(0), value(1)]),
         Kind::View { view, .. } => {
             let tensor = value(0).tensor()?;
             Some(tensor.with_layout(view.apply(tensor.layout()).ok()?))

@@ -14,7 +14,7 @@ use super::desk::{overwrite, reading};
 use super::gather::GATHERED_ELEMENTS;
 use super::node::compute;
 use super::ready_operand::ReadyOperand;
-use super::row;
+use super::{product, row};
 use crate::Tensor;
 use crate::exec::schedule::size::Size;
 use crate::expr::{Expr, Kind};
@@ -27,7 +27,7 @@ const MOST_NODES_AT_ONCE: usize = 32;
 /// registers.
 const PLANNED_BYTES: usize = 12 << 10;
 
-/// The same of a step that reduces.
+/// The same of a step that reduces, or multiplies matrices.
 const REDUCED_BYTES: usize = 128 << 10;
 
 /// The value of an expression whose operands lie in order.
@@ -128,7 +128,11 @@ impl<'a> NodeOrder<'a> {
                 let meta = operand.meta().ok()?;
                 Some(Cost::of_reading(meta.dtype(), meta.shape.numel()))
             }
-            Kind::Input(_) | Kind::Matmul { .. } | Kind::Failed { .. } => return None,
+            Kind::Matmul { factors: [a, b] } => {
+                self.most += REDUCED_BYTES;
+                product::is_small(a.shape().ok()?, b.shape().ok()?).then_some(None)?
+            }
+            Kind::Input(_) | Kind::Failed { .. } => return None,
         };
         if cost.is_some_and(|cost| numel == 0 || Size::of(cost) > Size::Small) {
             return None;
@@ -174,7 +178,10 @@ impl<'a> NodeOrder<'a> {
 
 /// Whether a node has elements of its own.
 fn is_computed(expr: &Expr) -> bool {
-    matches!(expr.node().kind, Kind::Map { .. } | Kind::Cast { .. } | Kind::Reduce { .. })
+    matches!(
+        expr.node().kind,
+        Kind::Map { .. } | Kind::Cast { .. } | Kind::Reduce { .. } | Kind::Matmul { .. }
+    )
 }
 
 /// What an expression is a view of: itself, if it is none.

@@ -537,15 +537,37 @@ fn every_reduction_gives_what_its_plan_gives() {
 }
 
 #[test]
-fn a_reduction_of_what_has_changed_or_is_in_use_is_left_to_the_plan() {
+fn every_product_gives_what_its_plan_gives() {
+    let mut random = Random(17);
+    let mut taken = [0; 2];
+    for _ in 0..3000 {
+        let dtype = DType::ALL[random.below(15)];
+        let [a, b] = [(); 2].map(|()| Expr::current(&random.tensor(dtype)));
+        let product = match random.below(3) {
+            0 => a.matmul(b.transpose(-2, -1)),
+            1 => a.matmul(&a.transpose(-2, -1)),
+            _ => a.matmul(&b),
+        };
+        taken[0] += usize::from(is_taken(&product, evaluate));
+        taken[1] += usize::from(is_taken(&(product * 2.0 + b).relu(), evaluate));
+    }
+    assert!(taken[0] > 500 && taken[1] > 100, "{taken:?}");
+    let long = Expr::current(&Tensor::ones(&[1 << 10, 1 << 9]).unwrap());
+    assert!(evaluate(&long.matmul(&long.t())).is_none());
+}
+
+#[test]
+fn a_reduction_or_product_of_what_has_changed_or_is_in_use_is_left_to_the_plan() {
     let x = Tensor::ones(&[300]).unwrap();
-    let (captured, current) = (Expr::from(&x).sum(0), Expr::current(&x).sum(0));
-    assert!(evaluate(&captured).is_some());
-    let writing = x.storage().try_write();
-    assert!(evaluate(&current).is_none());
-    drop(writing);
-    x.add_(1).unwrap();
-    assert!(evaluate(&captured).is_none() && evaluate(&current).is_some());
+    for of in [|x: Expr| x.sum(0), |x: Expr| x.matmul(&x)] {
+        let (captured, current) = (of(Expr::from(&x)), of(Expr::current(&x)));
+        assert!(evaluate(&captured).is_some());
+        let writing = x.storage().try_write();
+        assert!(evaluate(&current).is_none());
+        drop(writing);
+        x.add_(1).unwrap();
+        assert!(evaluate(&captured).is_none() && evaluate(&current).is_some());
+    }
     assert!(evaluate(&Expr::current(&Tensor::ones(&[1 << 20]).unwrap()).sum(0)).is_none());
 }
 
