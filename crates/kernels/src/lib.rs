@@ -44,7 +44,7 @@ pub use pack::{Pack, PackDense, PackDim, copy_row, copy_slice, pack, pack_dense}
 pub use record::{
     MOMENTS, MOMENTS_PASS, PRODUCT_CHAIN, Recorded, memory_types, record, record_cast, record_load,
     record_merged_moments, record_moments, record_product, record_quotient, record_scalar, record_step,
-    record_store, record_summed, record_variance, record_wide_moments, step_start, stored_type,
+    record_store, record_summed, record_variance, record_wide_moments, stored_type,
 };
 pub use reduce::{Fold, LEAF_ELEMENTS, Pairwise, ReducePanel, Reducer, Term, lane_rows, lanes};
 pub use tuning::Tuning;

@@ -31,6 +31,6 @@ pub use functions::{Function, FunctionInfo, Section, Shown};
 pub use infer::Inferred;
 pub use op::{Class, Derivative, Domain, Effort, Op, OpInfo, Rule};
 pub use promote::{Bucket, Typed, can_cast, promote_types, result_type};
-pub use reduction::{Empty, Equal, List, One, Order, Reduction, ReductionInfo};
+pub use reduction::{Accumulator, Empty, Equal, List, One, Order, Reduction, ReductionInfo, Start};
 pub use scalar::Scalar;
 pub use signature::{Argument, Bound, Default, Kind, Misfit, Signature};

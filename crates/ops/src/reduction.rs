@@ -1,7 +1,7 @@
 //! Owns the `Reduction` enum, the reductions among the operations, and the columns that only they have. It
 //! does not know how elements are accumulated (`kernels`).
 
-use crate::{Category, DType, Op, OpInfo};
+use crate::{Category, DType, Op, OpInfo, Scalar};
 
 /// For which elements a reduction gives the same bits in any order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +65,55 @@ pub enum List {
     none,
 }
 
+/// What a reduction holds while elements come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accumulator {
+    /// An element, at first one that changes nothing: what the operation makes of the next element and of the
+    /// one that is held, or of an element held by others and of one held by those before them.
+    Element(Op, Start),
+    /// An element and its place. The element stays as long as the comparison of it with the next one is true,
+    /// and is NaN from the first one on.
+    Place(Op, Start),
+    /// The moments of a distribution.
+    Moments,
+}
+
+/// The element that is held before the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(non_camel_case_types, reason = "the table spells its columns in lower case")]
+pub enum Start {
+    /// 0, or false.
+    zero,
+    /// 1, or true.
+    one,
+    /// The lowest element of the dtype: of floats, minus infinity.
+    lowest,
+    /// The highest element of the dtype: of floats, infinity.
+    highest,
+}
+
+impl Start {
+    /// The element as a number of a dtype, modulo 2^64 if it is an integer.
+    ///
+    /// ```
+    /// use zerostride_ops::{DType, Scalar, Start};
+    /// assert_eq!(Start::lowest.scalar(DType::I8), Scalar::Int(-128));
+    /// assert_eq!(Start::highest.scalar(DType::F32), Scalar::Float(f64::INFINITY));
+    /// ```
+    pub fn scalar(self, dtype: DType) -> Scalar {
+        let (least, most) = dtype.int_range();
+        let is_whole = dtype.category() < Category::Float;
+        match self {
+            Start::zero => Scalar::Int(0),
+            Start::one => Scalar::Int(1),
+            Start::lowest if is_whole => Scalar::Int(least as i64),
+            Start::highest if is_whole => Scalar::Int(most as i64),
+            Start::lowest => Scalar::Float(f64::NEG_INFINITY),
+            Start::highest => Scalar::Float(f64::INFINITY),
+        }
+    }
+}
+
 /// The columns of a reduction.
 #[derive(Debug)]
 pub struct ReductionInfo {
@@ -74,18 +123,24 @@ pub struct ReductionInfo {
     pub equal: Equal,
     /// Its result for one element.
     pub one: One,
-    /// The operation on two elements that combines a few of them, if there is one.
-    pub pair: Option<Op>,
+    /// What it holds while elements come.
+    pub accumulator: Accumulator,
     /// Its result for no elements.
     pub empty: Empty,
     /// The meaning of an empty list of dimensions.
     pub list: List,
 }
 
-#[rustfmt::skip]
-macro_rules! pair {
-    (-) => { None };
-    ($pair:ident) => { Some(Op::$pair) };
+macro_rules! accumulator {
+    (($op:ident $start:ident)) => {
+        Accumulator::Element(Op::$op, Start::$start)
+    };
+    (($op:ident $start:ident place)) => {
+        Accumulator::Place(Op::$op, Start::$start)
+    };
+    ((moments)) => {
+        Accumulator::Moments
+    };
 }
 
 macro_rules! define_reductions {
@@ -93,7 +148,7 @@ macro_rules! define_reductions {
         unary { $($unary:tt)* }
         binary { $($binary:tt)* }
         nary { $($nary:tt)* }
-        reduce { $($(#[doc = $doc:literal])* $variant:ident $name:ident $domain:ident $rule:ident $order:ident $equal:ident $one:ident $pair:tt $empty:ident $list:ident $derivative:ident $dtype:tt $kernel:literal ($($list_of_arguments:tt)*);)* }
+        reduce { $($(#[doc = $doc:literal])* $variant:ident $name:ident $domain:ident $rule:ident $order:ident $equal:ident $one:ident $accumulator:tt $empty:ident $list:ident $derivative:ident $dtype:tt $kernel:literal ($($list_of_arguments:tt)*);)* }
         formula { $($formula:tt)* }
     ) => {
         /// A reduction: one row of the table's section `reduce`.
@@ -120,7 +175,7 @@ macro_rules! define_reductions {
                         order: Order::$order,
                         equal: Equal::$equal,
                         one: One::$one,
-                        pair: pair!($pair),
+                        accumulator: accumulator!($accumulator),
                         empty: Empty::$empty,
                         list: List::$list,
                     },)*
@@ -151,6 +206,11 @@ impl Reduction {
     /// PyTorch's name.
     pub fn name(self) -> &'static str {
         self.info().name
+    }
+
+    /// The operation on two elements of which it consists, if there is one.
+    pub fn step(self) -> Option<Op> {
+        if let Accumulator::Element(step, _) = self.columns().accumulator { Some(step) } else { None }
     }
 
     /// Whether a reduction of elements of that dtype gives the same bits in any order.

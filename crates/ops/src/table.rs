@@ -19,7 +19,7 @@
 //! - `order`: for which elements the result has the same bits in any order (`Order`);
 //! - `equal`: the result for equal elements (`Equal`);
 //! - `one`: the result for a single element (`One`);
-//! - `pair`: the operation on two elements that combines a few of them, or `-`;
+//! - `(accumulator)`: what is held while elements come, an element or more (`Accumulator`);
 //! - `empty`: the result for no elements (`Empty`);
 //! - `list`: the meaning of an empty list of dimensions, `all` or `none`.
 //!
@@ -264,24 +264,24 @@ macro_rules! for_each_op {
             }
             reduce {
                 /// The sum; integers and bools add up as i64.
-                Sum     sum     any      sum     exact  multiple  from_zero  Add      value       all   rule  named  "sum_cpu" (input, dims: dims "dim=None, keepdim=False");
+                Sum     sum     any      sum     exact  multiple  from_zero  (Add zero)         value       all   rule  named  "sum_cpu" (input, dims: dims "dim=None, keepdim=False");
                 /// The product; integers and bools multiply as i64.
-                Prod    prod    any      sum     exact  other     real       -        value       all   rule  named  "prod_cpu" (input, dims: dims "dim=None, keepdim=False");
+                Prod    prod    any      sum     exact  other     real       (Mul one)          value       all   rule  named  "prod_cpu" (input, dims: dims "dim=None, keepdim=False");
                 /// The largest element, NaN if one is.
-                Amax    amax    real     common  exact  same      element    Maximum  no_extreme  all   rule  -      "max_values_cpu" (input, dims: dims "dim=(), keepdim=False");
+                Amax    amax    real     common  exact  same      element    (Maximum lowest)   no_extreme  all   rule  -      "max_values_cpu" (input, dims: dims "dim=(), keepdim=False");
                 /// The smallest element, NaN if one is.
-                Amin    amin    real     common  exact  same      element    Minimum  no_extreme  all   rule  -      "min_values_cpu" (input, dims: dims "dim=(), keepdim=False");
+                Amin    amin    real     common  exact  same      element    (Minimum highest)  no_extreme  all   rule  -      "min_values_cpu" (input, dims: dims "dim=(), keepdim=False");
                 /// The index of the first largest element, the first NaN's if there is one.
-                Argmax  argmax  ordered  index   never  other     other      -        no_place    all   none  -      "argmax_cpu" (input, dims: dims "dim=None, keepdim=False");
+                Argmax  argmax  ordered  index   never  other     other      (Ge lowest place)  no_place    all   none  -      "argmax_cpu" (input, dims: dims "dim=None, keepdim=False");
                 /// The index of the first smallest element, the first NaN's if there is one.
-                Argmin  argmin  ordered  index   never  other     other      -        no_place    all   none  -      "argmin_cpu" (input, dims: dims "dim=None, keepdim=False");
+                Argmin  argmin  ordered  index   never  other     other      (Le highest place) no_place    all   none  -      "argmin_cpu" (input, dims: dims "dim=None, keepdim=False");
                 /// Whether all elements are nonzero; u8 stays u8.
-                All     all     any      truth   any    same      truth      -        value       none  none  -      "all" (input, dims: dims "dim=None, keepdim=False");
+                All     all     any      truth   any    same      truth      (LogicalAnd one)   value       none  none  -      "all" (input, dims: dims "dim=None, keepdim=False");
                 /// Whether some element is nonzero; u8 stays u8.
-                Any     any     any      truth   any    same      truth      -        value       none  none  -      "any" (input, dims: dims "dim=None, keepdim=False");
+                Any     any     any      truth   any    same      truth      (LogicalOr zero)   value       none  none  -      "any" (input, dims: dims "dim=None, keepdim=False");
                 /// The variance, with `n - correction` degrees of freedom; `unbiased` is `correction` of 1
                 /// or 0.
-                Var     var     inexact  real    never  other     other      -        value       all   rule  -      "var" (input, dims: spread "dim=None, unbiased=None, keepdim=False, *, correction=1");
+                Var     var     inexact  real    never  other     other      (moments)          value       all   rule  -      "var" (input, dims: spread "dim=None, unbiased=None, keepdim=False, *, correction=1");
             }
             formula {
                 /// `input + value * tensor1 / tensor2`.

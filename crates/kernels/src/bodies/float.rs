@@ -72,8 +72,8 @@ bodies! {
     fmax(a, b) => V::select(a.is_nan(), b, b.max(a));
     fmin(a, b) => V::select(a.is_nan(), b, b.min(a));
     heaviside(a, values) => V::select(a.eq(zero()), values, V::select(a.gt(zero()), one(), zero()));
-    maximum(a, b) => V::select(a.is_nan(), a, a.max(b));
-    minimum(a, b) => V::select(a.is_nan(), a, a.min(b));
+    maximum(a, b) => a.maximum(b);
+    minimum(a, b) => a.minimum(b);
     mul(a, b) => a * b;
     remainder(a, b) => floored_remainder(a, b);
     sub(a, b) => a - b;

@@ -175,6 +175,17 @@ pub(crate) trait Arithmetic:
     /// `if self > other { self } else { other }`, hence `other` when either is NaN and when both are zeros.
     fn max(self, other: Self) -> Self;
 
+    /// The smaller one, as [`min`](Arithmetic::min), but `self` if that is NaN.
+    #[inline(always)]
+    fn minimum(self, other: Self) -> Self {
+        Self::select(self.is_nan(), self, self.min(other))
+    }
+    /// The larger one, as [`max`](Arithmetic::max), but `self` if that is NaN.
+    #[inline(always)]
+    fn maximum(self, other: Self) -> Self {
+        Self::select(self.is_nan(), self, self.max(other))
+    }
+
     /// Ordered comparisons: false when either side is NaN.
     fn lt(self, other: Self) -> Self::Mask;
     fn le(self, other: Self) -> Self::Mask;

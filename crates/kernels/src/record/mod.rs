@@ -25,7 +25,7 @@ pub use moments::{
     record_wide_moments,
 };
 pub use product::{PRODUCT_CHAIN, record_product};
-pub use step::{record_step, step_start};
+pub use step::record_step;
 
 use crate::bodies::dispatch::{self, Body, VisitComplex, VisitFloat};
 use crate::bodies::integer::Integer;

@@ -32,14 +32,14 @@ mod vector;
 use std::marker::PhantomData;
 
 use num_complex::{Complex32, Complex64};
-use zerostride_ops::{Category, DType, Element, Empty, Reduction, bf16, f16};
+use zerostride_ops::{Accumulator, Category, DType, Element, Reduction, bf16, f16};
 
 pub use fold::{Fold, LEAF_ELEMENTS, ReducePanel, lane_rows, lanes};
 pub use pairwise::{Pairwise, Term};
 pub(crate) use variance::{Moments, PASS_ROWS};
 
 use crate::lane::{self, Arithmetic, Register};
-use crate::{CastKernel, Isa, cast_kernel, step_start};
+use crate::{CastKernel, Isa, cast_kernel, store_scalar};
 use accumulated::Accumulated;
 use exact::{AllOrAny, Exact, StoredInteger, Unordered};
 use monoid::{Extreme, Monoid, Prod, Sum};
@@ -107,10 +107,12 @@ impl Reducer {
     /// What folds accumulate before the first element, as bytes of the dtype that they read, where code can
     /// accumulate instead of them ([`record_step`](crate::record_step)).
     pub fn accumulator(&self) -> Option<Vec<u8>> {
-        let empty = step_start(self.op)?;
-        match self.takes {
-            DType::F32 => Some((empty as f32).to_ne_bytes().to_vec()),
-            DType::F64 => Some(empty.to_ne_bytes().to_vec()),
+        match (self.op.columns().accumulator, self.takes) {
+            (Accumulator::Element(_, start), DType::F32 | DType::F64) => {
+                let mut bytes = vec![0; self.takes.item_size()];
+                store_scalar(start.scalar(self.takes), self.takes, &mut bytes);
+                Some(bytes)
+            }
             _ => None,
         }
     }
@@ -168,7 +170,7 @@ impl Reducer {
 
     /// Whether places are sought.
     fn searches(&self) -> bool {
-        self.op.columns().empty == Empty::no_place
+        matches!(self.op.columns().accumulator, Accumulator::Place(..))
     }
 
     /// The dtype of the results, or of their parts.

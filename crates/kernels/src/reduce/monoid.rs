@@ -67,7 +67,7 @@ monoids! {
     Prod: V::one(); |acc, value| acc.times(value);
 }
 
-/// The maximum, or the minimum; the first NaN if there is one.
+/// The maximum, or the minimum; NaN if there is one.
 pub(super) struct Extreme<V, const LARGEST: bool>(PhantomData<V>);
 
 impl<V: Ordered<One: Ordered>, const LARGEST: bool> Monoid for Extreme<V, LARGEST> {
@@ -81,7 +81,7 @@ impl<V: Ordered<One: Ordered>, const LARGEST: bool> Monoid for Extreme<V, LARGES
 
     #[inline(always)]
     fn step(acc: V, value: V) -> V {
-        V::select(value.beats::<LARGEST>(acc), value, acc)
+        value.extreme::<LARGEST>(acc)
     }
 
     /// By the instruction for it, as if no element were NaN, and again by comparisons if one is.

@@ -167,11 +167,10 @@ impl PairTerm<f32> for WidenedSquaredDifference {
     }
 }
 
-// An accumulator stays if it is NaN or not exceeded; NaN exceeds every number.
 folds! {
     Sum 0.0, |acc, term| acc + term;
-    Largest f64::NEG_INFINITY, |acc, term| L::select(acc.is_nan() | term.le(acc), acc, term);
-    Smallest f64::INFINITY, |acc, term| L::select(acc.is_nan() | acc.le(term), acc, term);
+    Largest f64::NEG_INFINITY, |acc, term| term.maximum(acc);
+    Smallest f64::INFINITY, |acc, term| term.minimum(acc);
 }
 
 fn kernel<T: RegisterFloat + Pod>(op: Reduction, term: Term) -> Option<Kernel> {

@@ -123,6 +123,8 @@ pub(super) trait Ordered: Vector<Elem: Limits, Mask: AnyMask> {
     fn beats<const LARGEST: bool>(self, held: Self) -> Self::Mask;
     /// The greater of both, or the lesser; `held` where they are equal or one is NaN.
     fn of_two<const LARGEST: bool>(self, held: Self) -> Self;
+    /// The same, but NaN where one is.
+    fn extreme<const LARGEST: bool>(self, held: Self) -> Self;
     fn is_less(self, other: Self) -> Self::Mask;
     /// Where neither is NaN.
     fn are_numbers(self, other: Self) -> Self::Mask;
@@ -260,6 +262,11 @@ where
     #[inline(always)]
     fn of_two<const LARGEST: bool>(self, held: Self) -> Self {
         if LARGEST { self.max(held) } else { self.min(held) }
+    }
+
+    #[inline(always)]
+    fn extreme<const LARGEST: bool>(self, held: Self) -> Self {
+        if LARGEST { self.maximum(held) } else { self.minimum(held) }
     }
 
     #[inline(always)]

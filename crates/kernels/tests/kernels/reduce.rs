@@ -6,7 +6,8 @@ use half::{bf16, f16};
 use smallvec::SmallVec;
 use zerostride_code::{Builder, Type};
 use zerostride_kernels::{
-    Isa, LEAF_ELEMENTS, ReducePanel, Reducer, cast_kernel, lane_rows, lanes, record_step,
+    Isa, LEAF_ELEMENTS, Recorded, ReducePanel, Reducer, cast_kernel, lane_rows, lanes, record_step,
+    record_store,
 };
 use zerostride_ops::{Category, DType, Reduction};
 
@@ -334,9 +335,10 @@ fn recorded_steps_accumulate_as_folds_do() {
     for (op, dtype) in ops.into_iter().flat_map(|op| [(op, DType::F32), (op, DType::F64)]) {
         let ty = if dtype == DType::F32 { Type::F32 } else { Type::F64 };
         let mut code = Builder::new();
-        let (held, element) = (code.input(ty), code.input(ty));
-        let next = record_step(&mut code, op, held, element).unwrap();
-        let code = code.finish(&[next]);
+        let [held, element] = [(); 2].map(|()| Recorded::Real(code.input(ty)));
+        let next = record_step(&mut code, op, dtype, held, element).unwrap();
+        let results = record_store(&mut code, dtype, next);
+        let code = code.finish(&results);
         for len in [1, 5, 127, 128, 130, 1000, 1024, 1025, 5000] {
             let mut values: Vec<f64> =
                 (0..len).map(|i| ((i * 7919 % 1013) as f64 / 512.0 - 1.0).exp()).collect();

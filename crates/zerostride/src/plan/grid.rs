@@ -2,7 +2,7 @@
 //! their grid. It does not know where the elements are, nor who hands them on (`exec/body/fold.rs`).
 
 use zerostride_kernels::{LEAF_ELEMENTS, ReducePanel, Reducer, lanes};
-use zerostride_ops::{DType, Reduction};
+use zerostride_ops::{Accumulator, DType, Reduction};
 
 use super::program::FEW_RESULTS;
 
@@ -153,5 +153,8 @@ impl Grid {
 /// The most results, of elements of so many bytes, that are worth reading before the next row. Moments take
 /// more room than elements.
 pub(crate) fn widest(op: Reduction, item: usize) -> usize {
-    if op == Reduction::Var { ROW_BYTES / 4 / item } else { ROW_BYTES / item }
+    match op.columns().accumulator {
+        Accumulator::Moments => ROW_BYTES / 4 / item,
+        Accumulator::Element(..) | Accumulator::Place(..) => ROW_BYTES / item,
+    }
 }

@@ -89,12 +89,12 @@ impl<'e> ReduceNode<'e> {
         // Halves are summed in f32.
         let are_floats = matches!(self.compute, DType::F32 | DType::F64)
             && Reducer::takes(self.op, self.compute, dtype, count) == self.compute;
-        (is_few && are_floats && self.op.columns().pair.is_some()).then_some(count)
+        (is_few && are_floats && self.op.step().is_some()).then_some(count)
     }
 
     /// The register of results of a few elements each, in the order of the kernels' tree.
     pub(super) fn of_registers(&self, elements: &[Register], program: &mut Program) -> Option<Register> {
-        let op = self.op.columns().pair?;
+        let op = self.op.step()?;
         let result = self.combined(elements, (op, self.compute), program);
         Some(program.converted(result, self.dtype))
     }
@@ -229,8 +229,10 @@ impl<'e> ReduceNode<'e> {
             DType::F16 | DType::BF16 => DType::F32,
             _ => takes,
         };
-        let op = self.op.columns().pair?;
-        if !lie_apart || !matches!(compute.category(), Category::Int | Category::Float) {
+        let op = self.op.step()?;
+        let are_numbers = matches!(compute.category(), Category::Int | Category::Float)
+            && One::of(self.op, compute) != Some(One::Truth);
+        if !lie_apart || !are_numbers {
             return None;
         }
         let mut few = Program::default();

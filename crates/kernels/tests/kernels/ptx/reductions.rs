@@ -6,8 +6,8 @@ use zerostride_code::print::ptx::{
 };
 use zerostride_code::{Binary, Builder, Code, Type, Value};
 use zerostride_kernels::{
-    LEAF_ELEMENTS, MOMENTS, MOMENTS_PASS, ReducePanel, Reducer, lanes, record_merged_moments, record_moments,
-    record_step, record_summed, record_variance, record_wide_moments, stored_type,
+    LEAF_ELEMENTS, MOMENTS, MOMENTS_PASS, Recorded, ReducePanel, Reducer, lanes, record_merged_moments,
+    record_moments, record_step, record_summed, record_variance, record_wide_moments, stored_type,
 };
 use zerostride_ops::{Category, DType, Reduction};
 
@@ -126,10 +126,14 @@ pub(super) fn kernels(op: Reduction, dtype: DType) -> Vec<String> {
 
 /// What a reduction makes of an accumulator and an element.
 fn next(code: &mut Builder, op: Reduction, held: Value, element: Value) -> Value {
-    match (op, code.ty(held).is_word()) {
-        (Reduction::Sum, true) => code.binary(Binary::Add, held, element),
-        (Reduction::Prod, true) => code.binary(Binary::Mul, held, element),
-        _ => record_step(code, op, held, element).expect("a reduction with a step"),
+    let dtype = match code.ty(held) {
+        Type::F32 => DType::F32,
+        Type::F64 => DType::F64,
+        _ => DType::I64,
+    };
+    match record_step(code, op, dtype, Recorded::Real(held), Recorded::Real(element)) {
+        Some(Recorded::Real(next)) => next,
+        step => panic!("{op:?} of {dtype:?} is {step:?}"),
     }
 }
 

@@ -289,8 +289,9 @@ impl CodeKey {
             End::Stored(_) if results.len() > 1 => Write::Part,
             End::Stored(write) => write,
             End::Along(op, _) | End::Across(op) => {
-                let held = code.input(code.ty(results[0]));
-                results[0] = record_step(&mut code, op, held, results[0])?;
+                let [held, element] = [code.input(code.ty(results[0])), results[0]].map(Recorded::Real);
+                let next = record_step(&mut code, op, dtype, held, element)?;
+                results = record_store(&mut code, dtype, next);
                 reads.push(if let End::Along(_, count) = self.end {
                     Read::Along(count)
                 } else {

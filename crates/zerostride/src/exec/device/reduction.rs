@@ -3,19 +3,16 @@
 
 use std::sync::Arc;
 
-use smallvec::smallvec;
 use zerostride_code::print::ptx::ProductCodes;
 use zerostride_code::{Binary, Builder, Code, Compare, Type, Unary, Value};
 use zerostride_kernels::{
     LEAF_ELEMENTS, MOMENTS, MOMENTS_PASS, Recorded, record, record_cast, record_merged_moments,
     record_moments, record_scalar, record_step, record_summed, record_variance, record_wide_moments,
-    step_start, stored_type,
+    stored_type,
 };
-use zerostride_ops::{Category, DType, Op, Reduction, Scalar};
+use zerostride_ops::{Accumulator, Category, DType, Op, Reduction, Rule, Start};
 
-use super::record::{
-    KeptCode, Missing, Parts, copy, element, follow, number_bits, part_count, stored, value,
-};
+use super::record::{KeptCode, Missing, copy, element, follow, number_bits, part_count, stored, value};
 use crate::plan::{Instruction, Program};
 
 /// The leaves of so many elements; one, of none, if there are none.
@@ -61,108 +58,39 @@ pub(super) struct Reduced {
 
 /// What accumulates of elements of a dtype.
 struct Accumulation {
+    op: Reduction,
+    accumulator: Accumulator,
     takes: DType,
-    accumulators: Accumulators,
-}
-
-enum Accumulators {
-    /// Elements of a dtype, from those on that have these bits.
-    Elements(Pairing, DType, Parts<u64>),
-    /// An element and its number, from an element with these bits on. It stays where the operation says so of
-    /// it and another one; NaN does, too.
-    Place(Op, u64),
-    /// Moments, with a correction.
-    Variance(f64),
-}
-
-/// What makes one element of two.
-#[derive(Clone, Copy)]
-enum Pairing {
-    /// The step of floats, of each part by itself.
-    Step(Reduction),
-    /// An operation of the table.
-    Row(Op),
+    /// The dtype of the elements that are held.
+    holds: DType,
+    correction: f64,
+    /// The accumulators of no elements.
+    empty: Vec<(Type, u64)>,
 }
 
 impl Accumulation {
     /// `None` if the reduction takes no elements of the dtype.
     fn of(op: Reduction, takes: DType, correction: f64) -> Option<Accumulation> {
-        use Category::{Bool, Complex, Float, Int};
-        use Reduction::{All, Amax, Amin, Any, Argmax, Argmin, Prod, Sum, Var};
         // Only sums are of f16 and bf16 (`Reducer::takes`).
-        if takes.is_half() && op != Sum {
+        if takes.is_half() && op != Reduction::Sum {
             return None;
         }
-        let row = |by, held, empty| Accumulators::Elements(Pairing::Row(by), held, number_bits(empty, held));
-        let both = || row(Op::LogicalAnd, takes, Scalar::Bool(true));
-        let either = || row(Op::LogicalOr, takes, Scalar::Bool(false));
-        let whole = |by, is_largest| {
-            Accumulators::Elements(Pairing::Row(by), takes, smallvec![extreme(takes, is_largest)])
+        let holds = match takes {
+            DType::F16 | DType::BF16 => DType::F32,
+            dtype if dtype.category() < Category::Float && op.info().rule == Rule::sum => DType::I64,
+            dtype => dtype,
         };
-        let start = |op, held| step_start(op).map(|start| number_bits(Scalar::Float(start), held));
-        let step = |held| Some(Accumulators::Elements(Pairing::Step(op), held, start(op, held)?));
-        let accumulators = match op {
-            Sum => match takes.category() {
-                Bool | Int => row(Op::Add, DType::I64, Scalar::Int(0)),
-                Float if takes.is_half() => step(DType::F32)?,
-                Float | Complex => step(takes)?,
-            },
-            Prod => match takes.category() {
-                Bool => both(),
-                Int => row(Op::Mul, DType::I64, Scalar::Int(1)),
-                Float => step(takes)?,
-                Complex => row(Op::Mul, takes, Scalar::Int(1)),
-            },
-            Amax => match takes.category() {
-                Bool => either(),
-                Int => whole(Op::Maximum, false),
-                Float => step(takes)?,
-                Complex => return None,
-            },
-            Amin => match takes.category() {
-                Bool => both(),
-                Int => whole(Op::Minimum, true),
-                Float => step(takes)?,
-                Complex => return None,
-            },
-            Argmax => match takes.category() {
-                Int => Accumulators::Place(Op::Ge, extreme(takes, false)),
-                Float => Accumulators::Place(Op::Ge, start(Amax, takes)?[0]),
-                Bool | Complex => return None,
-            },
-            Argmin => match takes.category() {
-                Int => Accumulators::Place(Op::Le, extreme(takes, true)),
-                Float => Accumulators::Place(Op::Le, start(Amin, takes)?[0]),
-                Bool | Complex => return None,
-            },
-            All => match takes.category() {
-                Bool => both(),
-                Int | Float | Complex => return None,
-            },
-            Any => match takes.category() {
-                Bool => either(),
-                Int | Float | Complex => return None,
-            },
-            Var => match takes.category() {
-                Float | Complex => Accumulators::Variance(correction),
-                Bool | Int => return None,
-            },
+        let start = |from: Start| {
+            number_bits(from.scalar(holds), holds).into_iter().map(move |bits| (stored_type(holds), bits))
         };
-        Some(Accumulation { takes, accumulators })
-    }
-
-    /// The types of the accumulators, with the bits that they have of no elements.
-    fn empty(&self) -> Vec<(Type, u64)> {
-        match &self.accumulators {
-            Accumulators::Elements(_, held, empty) => {
-                empty.iter().map(|&bits| (stored_type(*held), bits)).collect()
-            }
+        let accumulator = op.columns().accumulator;
+        let empty = match accumulator {
+            Accumulator::Element(_, from) => start(from).collect(),
             // No element has a number as high.
-            Accumulators::Place(_, last) => {
-                vec![(stored_type(self.takes), *last), (Type::W32, i32::MAX as u64)]
-            }
-            Accumulators::Variance(_) => vec![(Type::F64, 0); MOMENTS * part_count(self.takes)],
-        }
+            Accumulator::Place(_, from) => start(from).chain([(Type::W32, i32::MAX as u64)]).collect(),
+            Accumulator::Moments => vec![(Type::F64, 0); MOMENTS * part_count(takes)],
+        };
+        Some(Accumulation { op, accumulator, takes, holds, correction, empty })
     }
 
     /// Whether elements of f64 have moments.
@@ -180,11 +108,9 @@ impl Accumulation {
         held: &[Value],
         before: bool,
     ) -> Option<Vec<Value>> {
-        let dtype =
-            if let Accumulators::Elements(_, held, _) = &self.accumulators { *held } else { self.takes };
-        let taken = record_cast(code, self.takes, dtype, taken);
-        let mut taken = stored(code, dtype, taken);
-        if let Accumulators::Variance(_) = self.accumulators {
+        let taken = record_cast(code, self.takes, self.holds, taken);
+        let mut taken = stored(code, self.holds, taken);
+        if self.accumulator == Accumulator::Moments {
             let record = match (self.is_wide(), before) {
                 (true, true) => record_summed,
                 (true, false) => record_wide_moments,
@@ -199,26 +125,16 @@ impl Accumulation {
 
     /// The accumulators of elements and of those to the right of them.
     fn merge(&self, code: &mut Builder, left: &[Value], right: &[Value]) -> Option<Vec<Value>> {
-        match &self.accumulators {
-            Accumulators::Elements(by, dtype, _) => {
-                let [held, other] = [left, right].map(|held| element(code, *dtype, held));
-                let both = match (*by, held, other) {
-                    (Pairing::Row(op), ..) => record(code, op, *dtype, &[held, other])?,
-                    (Pairing::Step(op), Recorded::Real(held), Recorded::Real(other)) => {
-                        Recorded::Real(record_step(code, op, held, other)?)
-                    }
-                    (Pairing::Step(op), Recorded::Complex(re, im), Recorded::Complex(other_re, other_im)) => {
-                        let mut step = |held, other| record_step(code, op, held, other);
-                        Recorded::Complex(step(re, other_re)?, step(im, other_im)?)
-                    }
-                    _ => return None,
-                };
-                Some(stored(code, *dtype, both).to_vec())
+        match self.accumulator {
+            Accumulator::Element(..) => {
+                let [left, right] = [left, right].map(|held| element(code, self.holds, held));
+                let both = record_step(code, self.op, self.holds, left, right)?;
+                Some(stored(code, self.holds, both).to_vec())
             }
-            Accumulators::Place(stays, _) => {
-                self.nearer(code, *stays, [left[0], left[1]], [right[0], right[1]])
+            Accumulator::Place(stays, _) => {
+                self.nearer(code, stays, [left[0], left[1]], [right[0], right[1]])
             }
-            Accumulators::Variance(_) => {
+            Accumulator::Moments => {
                 let each = moments(left).zip(moments(right));
                 let merged = each.flat_map(|(a, b)| record_merged_moments(code, [a, b], self.is_wide()));
                 Some(merged.collect())
@@ -252,12 +168,13 @@ impl Accumulation {
 
     /// What accumulators are at the end, with its dtype.
     fn last(&self, code: &mut Builder, held: &[Value]) -> (Recorded, DType) {
-        match &self.accumulators {
-            Accumulators::Elements(_, dtype, _) => (element(code, *dtype, held), *dtype),
-            Accumulators::Place(..) => (Recorded::Real(held[1]), DType::I32),
-            Accumulators::Variance(correction) => {
+        match self.accumulator {
+            Accumulator::Element(..) => (element(code, self.holds, held), self.holds),
+            Accumulator::Place(..) => (Recorded::Real(held[1]), DType::I32),
+            Accumulator::Moments => {
                 let parts: Vec<_> = moments(held).collect();
-                (Recorded::Real(record_variance(code, &parts, *correction, self.is_wide())), DType::F64)
+                let variance = record_variance(code, &parts, self.correction, self.is_wide());
+                (Recorded::Real(variance), DType::F64)
             }
         }
     }
@@ -266,17 +183,6 @@ impl Accumulation {
 /// The moments of each part.
 fn moments(held: &[Value]) -> impl Iterator<Item = [Value; MOMENTS]> + '_ {
     held.chunks_exact(MOMENTS).map(|part| std::array::from_fn(|at| part[at]))
-}
-
-/// The bits of the smallest or the largest integer of a dtype.
-fn extreme(dtype: DType, is_largest: bool) -> u64 {
-    let bits = 8 * dtype.item_size() as u32;
-    let all = u64::MAX >> (64 - bits);
-    let (least, most) = match dtype {
-        DType::U8 | DType::U16 | DType::U32 | DType::U64 => (0, all),
-        _ => (1 << (bits - 1), all >> 1),
-    };
-    if is_largest { most } else { least }
 }
 
 /// The codes of a reduction of a program's values, which yields elements of a dtype and lets them go through
@@ -290,20 +196,20 @@ fn reduction(
     let missing = || op.name().to_owned();
     let takes = program.dtypes[program.result];
     let accumulation = Accumulation::of(op, takes, correction).ok_or_else(missing)?;
-    let (types, empty): (Vec<Type>, Vec<u64>) = accumulation.empty().into_iter().unzip();
+    let (types, empty): (Vec<Type>, Vec<u64>) = accumulation.empty.iter().copied().unzip();
     let inputs = |code: &mut Builder| types.iter().map(|&ty| code.input(ty)).collect::<Vec<Value>>();
 
     let step = |before: bool| {
         let mut code = Builder::new();
         let (taken, numbers) = value(&mut code, program)?;
         let number =
-            matches!(accumulation.accumulators, Accumulators::Place(..)).then(|| code.input(Type::W32));
+            matches!(accumulation.accumulator, Accumulator::Place(..)).then(|| code.input(Type::W32));
         let held = inputs(&mut code);
         let next = accumulation.next(&mut code, taken, number, &held, before).ok_or_else(missing)?;
         Ok::<_, Missing>((code.finish(&next), numbers))
     };
     let (own, numbers) = step(false)?;
-    let is_twice = matches!(accumulation.accumulators, Accumulators::Variance(_)) && accumulation.is_wide();
+    let is_twice = accumulation.accumulator == Accumulator::Moments && accumulation.is_wide();
     let before = is_twice.then(|| step(true)).transpose()?.map(|(code, _)| (code, MOMENTS_PASS));
 
     let mut merge = Builder::new();
@@ -342,7 +248,7 @@ fn pairs(
     let [first, second] = &program.loads[..] else { return None };
     let is_plain = matches!(first.dtype, DType::F32 | DType::F64) && first.dtype == second.dtype;
     let has_numbers = program.instructions.iter().any(|own| matches!(own, Instruction::Splat(_)));
-    let has_place = matches!(accumulation.accumulators, Accumulators::Place(..));
+    let has_place = matches!(accumulation.accumulator, Accumulator::Place(..));
     if !is_plain || has_numbers || has_place || reduced.before.is_some() {
         return None;
     }
