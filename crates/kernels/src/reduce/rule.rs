@@ -29,6 +29,8 @@ pub(super) trait Rule: Sized + Send + 'static {
     /// Vectors that are accumulated in turn, to hide the latency of a step: 2, 4 or 8, for whose accumulators
     /// there are registers.
     const AT_ONCE: usize = 4;
+    /// Whether the rows of a lane may be taken in parts of any length.
+    const IN_PARTS: bool = true;
 
     /// Accumulators of no elements.
     fn empty(len: usize) -> Self::State;

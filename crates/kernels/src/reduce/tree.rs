@@ -308,6 +308,12 @@ fn merge_states<R: Rule>(left: &R::State, right: &mut R::State, len: usize) {
     }
 }
 
+/// Bytes between lines of memory that share a set of L2, or a multiple of them, and the lines that a set has
+/// room for. No more rows that are so far apart are read together, or what is prefetched of one evicts what
+/// is of another: a sum of 1024 x 1024 f32 down its columns took 118 us instead of 81 (Zen 4, 2026-11-30).
+const L2_WAY_BYTES: usize = 64 << 10;
+const L2_WAYS: usize = 8;
+
 /// Rows of the current lane, with contiguous columns, compiled for each instruction set.
 struct TakeRows<'a, R: Rule> {
     tree: &'a mut Tree<R::One>,
@@ -320,10 +326,23 @@ struct TakeRows<'a, R: Rule> {
 impl<R: Rule> Task for TakeRows<'_, R> {
     #[inline(always)]
     fn run(self) {
-        let TakeRows { tree, elements, rows, first, ends } = self;
-        let steps =
-            RowSequence::new(elements, rows, (rows.len(), 0), (first, tree.lanes), (&[], tree.rule.flips()));
-        spread::<R, _>(&mut tree.current, !tree.begun, &steps, tree.columns);
+        let TakeRows { tree, elements, rows, mut first, ends } = self;
+        let apart = rows.get(1).map_or(0, |second| second.abs_diff(rows[0])) * size_of::<Elem<R>>();
+        let share_sets = const { R::IN_PARTS } && apart > 0 && apart.is_multiple_of(L2_WAY_BYTES);
+        let most = if share_sets { L2_WAYS } else { rows.len() };
+        let mut left = rows;
+        // A lane without rows is begun, too.
+        loop {
+            let (part, rest) = left.split_at(most.min(left.len()));
+            let numbers = (first, tree.lanes);
+            let steps = RowSequence::new(elements, part, (part.len(), 0), numbers, (&[], tree.rule.flips()));
+            spread::<R, _>(&mut tree.current, !tree.begun, &steps, tree.columns);
+            (tree.begun, left) = (true, rest);
+            if left.is_empty() {
+                break;
+            }
+            first += part.len() * tree.lanes;
+        }
         tree.begun = !ends;
         if ends {
             tree.push::<R>(0);

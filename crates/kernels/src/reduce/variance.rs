@@ -144,6 +144,7 @@ where
     const RESULT: DType = DType::F64;
     // The moments of a vector of f32 are two vectors of f64 each.
     const AT_ONCE: usize = if size_of::<<V as Arithmetic>::Elem>() < size_of::<f64>() { 2 } else { 4 };
+    const IN_PARTS: bool = false;
 
     fn empty(len: usize) -> Self::State {
         Moments { count: vec![0.0; len], mean: vec![0.0; len], squares: vec![0.0; len] }
