@@ -16,7 +16,7 @@ const ROW_BYTES: usize = 16 << 10;
 const WIDE_RESULTS: usize = 16;
 
 /// Neighbouring results that are not worth a pass for each row.
-const NARROW_RESULTS: usize = 64;
+pub(super) const NARROW_RESULTS: usize = 64;
 
 /// Leaves that are worth dividing among threads.
 const DIVIDED_LEAVES: usize = 4;
@@ -112,13 +112,16 @@ impl Grid {
         } else {
             lines && !across
         };
+        // Rows of a few results are joined. In tiles they are contiguous.
+        let most_joined = match in_place {
+            true if joined => self.joined(),
+            true => FEW_RESULTS,
+            false => NARROW_RESULTS,
+        };
         match lanes(self.count) {
             1 if !alone => FoldForm::Across,
             _ if !across || self.inner < 2 => FoldForm::Along,
-            // Rows of a few results are joined.
-            _ if self.inner <= if joined { self.joined() } else { FEW_RESULTS } && !self.interleaved => {
-                FoldForm::Narrow
-            }
+            _ if self.inner <= most_joined && !self.interleaved => FoldForm::Narrow,
             _ => FoldForm::Across,
         }
     }

@@ -8,9 +8,10 @@ use zerostride_kernels::LEAF_ELEMENTS;
 
 use super::cost::Cost;
 use super::folded::FoldGroup;
+use super::grid::NARROW_RESULTS;
 use super::liveness::{deaths, last_reads};
 use super::panel::PanelWalk;
-use super::program::{Buffer, FEW_RESULTS, Program, REDUCED_TILE_ELEMENTS, Step, TILE_ELEMENTS, Work};
+use super::program::{Buffer, Program, REDUCED_TILE_ELEMENTS, Step, TILE_ELEMENTS, Work};
 use crate::num_threads;
 
 /// Lets an element-wise step write over a buffer that it reads for the last time, element for element, and
@@ -109,13 +110,15 @@ pub(crate) fn tile_bytes(step: &Step, grouped: bool) -> usize {
 /// Elements of a tile of a step.
 fn tile(work: &Work) -> usize {
     match work {
-        // A leaf of a few results may be one tile.
-        Work::Reduce { kept, reduced, .. } => match kept.last() {
-            Some(&few) if few <= FEW_RESULTS => {
-                REDUCED_TILE_ELEMENTS.max(few * LEAF_ELEMENTS.min(reduced.numel()))
-            }
-            _ => REDUCED_TILE_ELEMENTS,
-        },
+        // A leaf of a few results, perhaps those of several dimensions, may be one tile.
+        Work::Reduce { kept, reduced, .. } => {
+            let inner = kept.iter().rev().scan(1usize, |inner, &size| {
+                *inner = inner.saturating_mul(size);
+                Some(*inner)
+            });
+            let few = inner.take_while(|&inner| inner <= NARROW_RESULTS).last().unwrap_or(1);
+            REDUCED_TILE_ELEMENTS.max(few * LEAF_ELEMENTS.min(reduced.numel()))
+        }
         _ => TILE_ELEMENTS,
     }
 }

@@ -43,7 +43,7 @@ pub(crate) use program::{
     Buffer, ElementSource, Factor, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS,
     Register, Step, TILE_ELEMENTS, Work, by_part,
 };
-pub(crate) use reduce_walk::{ReduceWalk, SHORT_LINE_ELEMENTS};
+pub(crate) use reduce_walk::{ReduceWalk, SHORT_LINE_ELEMENTS, SHORT_PRINTED_LINE_ELEMENTS};
 pub(crate) use results::lies;
 pub(crate) use rows::Group;
 pub use template::Template;

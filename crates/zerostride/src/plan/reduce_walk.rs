@@ -2,7 +2,7 @@
 //! blocks and tiles are. It does not run it (`exec/body/reduce.rs`).
 
 use smallvec::SmallVec;
-use zerostride_kernels::{LEAF_ELEMENTS, Reducer};
+use zerostride_kernels::{LEAF_ELEMENTS, Reducer, lanes};
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims, turn_dims};
 
 use super::grid::{FoldForm, Grid, LANE_ROWS};
@@ -13,9 +13,13 @@ use crate::num_threads;
 /// Rows of a tile, where the rows of operands are contiguous and results are combined row by row.
 const TILE_ROWS: usize = 16;
 
-/// Elements from which on lines of them are read in place: shorter ones are joined in tiles first, unless
-/// they are contiguous as a whole.
+/// The least results of a tile for which some operand is transposed: a line of memory has as many elements.
+const TRANSPOSED_COLUMNS: usize = 16;
+
+/// Elements from which on lines of them are read in place, without code and with it, which has a loop over
+/// lines: shorter ones are joined in tiles first, unless they are contiguous as a whole.
 pub(crate) const SHORT_LINE_ELEMENTS: usize = 128;
+pub(crate) const SHORT_PRINTED_LINE_ELEMENTS: usize = 32;
 
 /// Results that a thread's share of them is a multiple of.
 const SHARE_RESULTS: usize = 128;
@@ -46,6 +50,8 @@ pub(crate) struct ReduceWalk {
     /// Whether some load's rows are closer in memory than its columns, or each result's elements are the
     /// same.
     across: bool,
+    /// Whether rows are closer in memory than columns in some loads, and columns than rows in others.
+    crosses: bool,
 }
 
 impl ReduceWalk {
@@ -74,7 +80,14 @@ impl ReduceWalk {
             // One element for all that are reduced to a result suits both.
             row != Some(0) && (column == Some(1) || is_nearer(column, row))
         };
-        let across = repeats || of_loads.iter().any(is_across);
+        let is_along = |strides: &&[isize]| {
+            let [column, _, row] = steps(strides, &kept);
+            is_nearer(row, column)
+        };
+        // Rows of a lane are too far apart for lines of memory along them to be transposed.
+        let crosses =
+            lanes(reduced.numel()) > 1 && of_loads.iter().any(is_across) && of_loads.iter().any(is_along);
+        let across = repeats || !crosses && of_loads.iter().any(is_across);
         let [column, outer, row] = of_loads.first().map_or([None; 3], |strides| steps(strides, &kept));
         let is_even = reduced.ndim() <= 1 && !of_loads.is_empty();
         let steps = (column.unwrap_or(1), is_even.then(|| row.unwrap_or(1)));
@@ -84,7 +97,7 @@ impl ReduceWalk {
         let sizes = kept.iter().chain(&**reduced).copied().collect();
         let kept = kept.ndim();
         let is_load = matches!(program.instructions[program.result], Instruction::Load(0));
-        ReduceWalk { sizes, kept, results, out, first, loads, grid, repeats, is_load, across }
+        ReduceWalk { sizes, kept, results, out, first, loads, grid, repeats, is_load, across, crosses }
     }
 
     /// How elements are handed to a fold that are read in place, or not.
@@ -116,7 +129,10 @@ impl ReduceWalk {
         match form {
             FoldForm::Across => results.min(REDUCED_TILE_ELEMENTS / count.clamp(1, self.tile_rows(form, 1))),
             FoldForm::Narrow => inner,
-            FoldForm::Along => (REDUCED_TILE_ELEMENTS / count.min(REDUCED_TILE_ELEMENTS)).clamp(1, results),
+            FoldForm::Along => {
+                let least = if self.crosses { TRANSPOSED_COLUMNS } else { 1 };
+                (REDUCED_TILE_ELEMENTS / count.min(REDUCED_TILE_ELEMENTS)).max(least).min(results)
+            }
         }
     }
 
@@ -138,7 +154,7 @@ impl ReduceWalk {
         let form = self.form(false);
         let line = match form {
             FoldForm::Across => self.tile_columns(form),
-            FoldForm::Narrow => 1,
+            FoldForm::Narrow => self.grid.inner,
             FoldForm::Along => self.grid.count,
         };
         let of_rows = &self.loads[load].1[self.kept..];

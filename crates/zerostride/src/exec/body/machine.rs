@@ -550,8 +550,9 @@ pub(crate) struct Tiles<'a> {
     result: Scratch,
 }
 
-/// The line of a tile: the place of its first element, and the steps of the loop that it has.
-type Loaded = (isize, StridedRange);
+/// The equal lines of a tile: the place of their first element, the steps of the loop that they have, and how
+/// many they are.
+type Loaded = (isize, StridedRange, usize);
 
 impl<'a> Tiles<'a> {
     /// Tiles for at most `len` elements at a time, of a program whose value is its only load if it `is_load`.
@@ -605,15 +606,15 @@ impl<'a> Tiles<'a> {
     }
 
     /// Runs the program on some lines of `len` elements. A load is read in place where `in_place` gives its
-    /// memory and the distance of its lines; else `load` fills its tile, line after line. Lines that are all
-    /// the same, of which `line_at` says which one they are, are in the tile once. The elements of leaves
-    /// enter accumulators, which are `empty` before, where there are some and code for it.
+    /// memory and the distance of its lines; else `load` fills its tile, line after line. Of lines that are all
+    /// the same `known` says which one they are, and how many are in the tile, one or all; they may be there
+    /// already. The elements of leaves enter accumulators, which are `empty` before, where there are some and code for it.
     pub(crate) fn run<'b>(
         &'b mut self,
         (lines, len): (usize, usize),
         empty: Option<&[u8]>,
         in_place: impl Fn(usize) -> Option<(ElementSlice<'b>, isize)>,
-        line_at: impl Fn(usize) -> Option<Loaded>,
+        known: impl Fn(usize) -> Option<Loaded>,
         mut load: impl FnMut(usize, &mut [u8]),
     ) -> Result<Taken<'b>> {
         let compiled = self.compiled;
@@ -627,9 +628,9 @@ impl<'a> Tiles<'a> {
             let is_wanted = |step| self.machine.is_some() || lines <= 1 || step == line as isize;
             let in_place = in_place(index).filter(|&(_, step)| is_wanted(step));
             let (slice, step) = in_place.unwrap_or_else(|| {
-                // Lines that are all the same are there once, and may be there already.
-                let wanted = line_at(index);
-                let bytes = if wanted.is_some() { line } else { lines * line } * item;
+                let wanted = known(index);
+                let held = wanted.map_or(lines, |(_, _, lines)| lines);
+                let bytes = held * line * item;
                 if tile.bytes_mut().len() < bytes {
                     *loaded = None;
                 }
@@ -638,7 +639,7 @@ impl<'a> Tiles<'a> {
                     load(index, tile);
                 }
                 *loaded = wanted;
-                let step = if wanted.is_some() { 0 } else { line as isize };
+                let step = if held < lines { 0 } else { line as isize };
                 (ElementSlice { bytes: tile, item, first: 0 }, step)
             });
             if self.machine.is_none() {

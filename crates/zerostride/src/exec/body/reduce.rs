@@ -23,7 +23,7 @@ use crate::exec::elements::{
 use crate::memory::Block;
 use crate::plan::{
     Cost, ElementSource, FoldForm, Grid, LANE_ROWS, REDUCED_TILE_ELEMENTS, ReduceWalk, SHORT_LINE_ELEMENTS,
-    Work,
+    SHORT_PRINTED_LINE_ELEMENTS, Work,
 };
 use crate::threads::parts;
 use crate::{Result, interrupt, num_threads};
@@ -137,7 +137,7 @@ pub(in crate::exec) fn run<'a>(
             let of_rows = compiled(&|load| walk.is_same_across(load));
             of_rows.accumulating(program, End::Across(*op))
         });
-        // What is printed has the loop over lines; across rows tiles are what it falls back to.
+        // Across rows tiles are what code falls back to.
         let of_lines = |shortest: usize| {
             let lines = compiled(&|load| walk.is_splat(load, shortest));
             let end = along.map(|_| End::Along(*op, count as u32));
@@ -145,7 +145,9 @@ pub(in crate::exec) fn run<'a>(
             (lines.prefetching(cache::prefetch_bytes(prepared.cost.bytes(), 0, true)), shortest)
         };
         let may_be_printed = across.is_none() && !is_paired && is_worth_printing(elements);
-        let printed = may_be_printed.then(|| of_lines(1)).filter(|(lines, _)| lines.is_printed_for(elements));
+        let printed = may_be_printed
+            .then(|| of_lines(SHORT_PRINTED_LINE_ELEMENTS))
+            .filter(|(lines, _)| lines.is_printed_for(elements));
         let (compiled, shortest) = printed.unwrap_or_else(|| of_lines(SHORT_LINE_ELEMENTS));
         let empty = match (along, &across) {
             (Some(one), _) => Some(one.repeat(count)),
@@ -449,14 +451,16 @@ impl<'p> WindowReduction<'_, 'p> {
             LineOrder::ByColumn => (columns.len(), rows.count),
         };
         let loads = &self.compiled.loads;
-        // What is the same all along a line is there once, and so are long lines that are all the same,
-        // unless they are handed on as they are.
-        let is_alike = |load: usize| {
+        // Whether all lines are the same.
+        let repeats = |load: usize| {
             let (of_columns, of_rows) = self.walk.loads[load].1.split_at(self.walk.kept);
             let across = if order == LineOrder::ByRow { of_rows } else { of_columns };
-            let is_long = len >= self.shortest && !self.walk.is_load;
-            lines <= 1 || is_long && across.iter().all(|&stride| stride == 0)
+            lines <= 1 || across.iter().all(|&stride| stride == 0)
         };
+        // What is the same all along a line is there once, and so are long lines that are all the same,
+        // unless they are handed on as they are.
+        let is_long = len >= self.shortest && !self.walk.is_load;
+        let is_alike = |load: usize| lines <= 1 || is_long && repeats(load);
         let part = |load: usize| {
             let one = |is_one: bool, count: usize| if is_one { 1 } else { count };
             let is_splat = loads[load].0 == LoadKind::Splat;
@@ -478,16 +482,17 @@ impl<'p> WindowReduction<'_, 'p> {
             Some((slice.at(at), step))
         };
         // Two lines that begin at one element may part later, unless they begin at the same step, too.
-        let line_at = |load: usize| {
+        let known = |load: usize| {
             let (columns, rows) = part(load);
             let line = match order {
                 LineOrder::ByRow => StridedRange::all(columns.clone()),
                 LineOrder::ByColumn => rows,
             };
-            is_alike(load).then(|| (self.inputs[load].offset(columns.start, rows.first), line))
+            let lines = if is_alike(load) { 1 } else { lines };
+            repeats(load).then(|| (self.inputs[load].offset(columns.start, rows.first), line, lines))
         };
         let empty = self.empty.filter(|_| order == LineOrder::ByColumn);
-        tiles.run((lines, len), empty, in_place, line_at, |load, tile| {
+        tiles.run((lines, len), empty, in_place, known, |load, tile| {
             let (columns, rows) = part(load);
             self.inputs[load].load(columns, rows, order, tile);
         })
