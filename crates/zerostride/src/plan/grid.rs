@@ -18,6 +18,9 @@ const WIDE_RESULTS: usize = 16;
 /// Neighbouring results that are not worth a pass for each row.
 pub(super) const NARROW_RESULTS: usize = 64;
 
+/// Results of several dimensions that are joined in tiles, however they lie in memory.
+const JOINED_RESULTS: usize = 32;
+
 /// Leaves that are worth dividing among threads.
 const DIVIDED_LEAVES: usize = 4;
 
@@ -74,6 +77,8 @@ pub(crate) struct Grid {
     lines: bool,
     /// Whether elements of other results are between a row of neighbours and their next row.
     interleaved: bool,
+    /// The results of a row that is joined with others in a tile, if rows are.
+    pub(super) tile_row: Option<usize>,
     /// The stride from a result's elements to those of the next.
     pub(crate) column_step: isize,
     /// The stride from one reduced element to the next, if there is one.
@@ -97,6 +102,7 @@ impl Grid {
             any_order: reducer.op().is_in_any_order(dtype),
             lines: reducer.takes_lines(),
             interleaved,
+            tile_row: None,
             column_step,
             row_step,
         }
@@ -106,24 +112,30 @@ impl Grid {
     /// may be read in place or not.
     pub(crate) fn form(&self, across: bool, in_place: bool) -> FoldForm {
         let joined = in_place && self.row_step == Some(self.inner as isize);
-        let lines = self.lines && self.inner >= PASS_ELEMENTS;
-        let alone = if in_place {
-            self.row_step == Some(1) && (lines || (self.any_order && self.count >= PASS_ELEMENTS))
-        } else {
-            lines && !across
-        };
-        // Rows of a few results are joined. In tiles they are contiguous.
-        let most_joined = match in_place {
-            true if joined => self.joined(),
-            true => FEW_RESULTS,
-            false => NARROW_RESULTS,
+        let are_along = if in_place { self.row_step == Some(1) } else { !across };
+        let are_long = self.any_order && self.count >= PASS_ELEMENTS;
+        let alone = are_along && (are_long || self.lines && self.inner >= PASS_ELEMENTS);
+        // Rows of a few results are joined.
+        let are_joined = match in_place {
+            true => self.inner <= if joined { self.joined() } else { FEW_RESULTS } && !self.interleaved,
+            false => self.tile_row.is_some(),
         };
         match lanes(self.count) {
             1 if !alone => FoldForm::Across,
             _ if !across || self.inner < 2 => FoldForm::Along,
-            _ if self.inner <= most_joined && !self.interleaved => FoldForm::Narrow,
+            _ if are_joined => FoldForm::Narrow,
             _ => FoldForm::Across,
         }
+    }
+
+    /// The grid of elements that are computed in tiles: all results of a step if it `is_whole`, or a window.
+    pub(super) fn in_tiles(self, is_whole: bool) -> Grid {
+        let most = if is_whole { NARROW_RESULTS } else { FEW_RESULTS };
+        let tile_row = match self.results {
+            results if is_whole && results <= JOINED_RESULTS => Some(results),
+            _ => Some(self.inner).filter(|&inner| inner <= most && !self.interleaved),
+        };
+        Grid { tile_row, ..self }
     }
 
     /// The most results whose rows are joined, where these are contiguous: more where threads have something

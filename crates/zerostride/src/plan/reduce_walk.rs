@@ -55,8 +55,13 @@ pub(crate) struct ReduceWalk {
 }
 
 impl ReduceWalk {
-    /// The walk over a window whose kept dimensions have the sizes `part`.
-    pub(crate) fn new(reducer: &Reducer, (part, reduced): (&Shape, &Shape), program: &Program) -> ReduceWalk {
+    /// The walk over a window whose kept dimensions have the sizes `part`, or over all results (`is_whole`).
+    pub(crate) fn new(
+        reducer: &Reducer,
+        (part, reduced): (&Shape, &Shape),
+        program: &Program,
+        is_whole: bool,
+    ) -> ReduceWalk {
         // Results in the order of the operands' strides, and forwards, whatever order they are wanted in.
         let step = contiguous_strides(part);
         let of_kept = program.loads.iter().map(|load| &load.strides[..part.ndim()]);
@@ -93,7 +98,7 @@ impl ReduceWalk {
         let steps = (column.unwrap_or(1), is_even.then(|| row.unwrap_or(1)));
         let elements = (program.dtypes[program.result], reduced.numel());
         let results_of = (kept.last().copied().unwrap_or(1), kept.numel());
-        let grid = Grid::new(reducer, elements, results_of, steps, is_nearer(outer, row));
+        let grid = Grid::new(reducer, elements, results_of, steps, is_nearer(outer, row)).in_tiles(is_whole);
         let sizes = kept.iter().chain(&**reduced).copied().collect();
         let kept = kept.ndim();
         let is_load = matches!(program.instructions[program.result], Instruction::Load(0));
@@ -128,7 +133,7 @@ impl ReduceWalk {
         let Grid { inner, results, count, .. } = self.grid;
         match form {
             FoldForm::Across => results.min(REDUCED_TILE_ELEMENTS / count.clamp(1, self.tile_rows(form, 1))),
-            FoldForm::Narrow => inner,
+            FoldForm::Narrow => self.grid.tile_row.unwrap_or(inner),
             FoldForm::Along => {
                 let least = if self.crosses { TRANSPOSED_COLUMNS } else { 1 };
                 (REDUCED_TILE_ELEMENTS / count.min(REDUCED_TILE_ELEMENTS)).max(least).min(results)
@@ -153,8 +158,7 @@ impl ReduceWalk {
     pub(crate) fn is_splat(&self, load: usize, shortest: usize) -> bool {
         let form = self.form(false);
         let line = match form {
-            FoldForm::Across => self.tile_columns(form),
-            FoldForm::Narrow => self.grid.inner,
+            FoldForm::Across | FoldForm::Narrow => self.tile_columns(form),
             FoldForm::Along => self.grid.count,
         };
         let of_rows = &self.loads[load].1[self.kept..];

@@ -120,7 +120,7 @@ pub(in crate::exec) fn run<'a>(
     }
     let elements = part.numel().saturating_mul(reduced.numel());
     let reduce_loop = prepared.loops.get(&part, || {
-        let walk = ReduceWalk::new(&reducer, (&part, reduced), program);
+        let walk = ReduceWalk::new(&reducer, (&part, reduced), program, part == *kept);
         let compiled = |is_splat: &dyn Fn(usize) -> bool| {
             let kind = |load| if is_splat(load) { LoadKind::Splat } else { LoadKind::Vector };
             let kinds: Vec<LoadKind> = (0..program.loads.len()).map(kind).collect();
