@@ -145,8 +145,8 @@ fn every_way_on_every_instruction_set_has_the_bits_of_rows_on_the_portable_one()
     ];
     for (dtype, op) in cases.iter().flat_map(|(dtype, ops)| ops.iter().map(|&op| (*dtype, op))) {
         let few = [1, 17, 100, 200, 1023, 1100, 2500].map(|rows| [1, 5, 33].map(|columns| (rows, columns)));
-        // As many leaves as a vector has elements, rows that are far apart, and rows of a lane that share sets
-        // of caches.
+        // As many leaves as a vector has elements, rows that are far apart, and rows of a lane that share
+        // sets of caches.
         for (rows, columns) in
             few.into_iter().flatten().chain([(20_000, 1), (9, 5000), (64, 16), (1100, 256)])
         {

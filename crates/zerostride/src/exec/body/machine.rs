@@ -606,9 +606,10 @@ impl<'a> Tiles<'a> {
     }
 
     /// Runs the program on some lines of `len` elements. A load is read in place where `in_place` gives its
-    /// memory and the distance of its lines; else `load` fills its tile, line after line. Of lines that are all
-    /// the same `known` says which one they are, and how many are in the tile, one or all; they may be there
-    /// already. The elements of leaves enter accumulators, which are `empty` before, where there are some and code for it.
+    /// memory and the distance of its lines; else `load` fills its tile, line after line. Of lines that are
+    /// all the same `known` says which one they are, and how many are in the tile, one or all; they may be
+    /// there already. The elements of leaves enter accumulators, which are `empty` before, where there are
+    /// some and code for it.
     pub(crate) fn run<'b>(
         &'b mut self,
         (lines, len): (usize, usize),
