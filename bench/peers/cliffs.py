@@ -19,9 +19,9 @@ def view(operand, dtype):
     return np.broadcast_to(values.transpose(operand["order"]), operand["shape"])
 
 
-def reduced(function, x, dim):
-    result = function(x, axis=dim)
-    return lambda: function(x, axis=dim, out=np.empty(result.shape, result.dtype))
+def reduced(function, operand, dim):
+    result = function(operand(), axis=dim)
+    return lambda: function(operand(), axis=dim, out=np.empty(result.shape, result.dtype))
 
 
 def formula(case, operands):
@@ -39,9 +39,11 @@ def formula(case, operands):
             y, z = others
             return lambda: np.multiply(np.subtract(x, y, order="C"), z, order="C")
         case "sum":
-            return reduced(np.sum, x, case["dim"])
+            return reduced(np.sum, lambda: x, case["dim"])
         case "amax":
-            return reduced(np.amax, x, case["dim"])
+            return reduced(np.amax, lambda: x, case["dim"])
+        case "dot":
+            return reduced(np.sum, lambda: np.multiply(x, *others, order="C"), case["dim"])
     raise ValueError(case["formula"])
 
 

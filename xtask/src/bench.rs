@@ -28,8 +28,8 @@ under target, as DATE-part.
   --render JSON   write the report and the pictures of a record again; with --since, compare two records
   --cliffs        search for cliffs instead, which takes some minutes: 1000 random shapes, strides and dtypes, each beside
                   NumPy, on one thread. What is found goes to target/bench/records/MACHINE/cliffs.json and into the newest
-                  record there. With a FILTER, only cases of a formula (copy, add, less, sqrt, normalise, sum, amax): these
-                  are printed, no more
+                  record there. With a FILTER, only cases of a formula (copy, add, less, sqrt, normalise, sum, amax, dot):
+                  these are printed, no more
 
 `bench functions` times mathematical functions beside PyTorch's instead, in ns an element on one thread, and prints a
 table; `bench functions --help`. `bench arrange` does so with functions that move, pick or order elements, beside

@@ -27,7 +27,7 @@ const DTYPES: [(DType, &str); 12] = [
 ];
 
 /// Formulas with their number of operands, the common ones more often.
-const FORMULAS: [(&str, usize); 8] = [
+const FORMULAS: [(&str, usize); 9] = [
     ("copy", 1),
     ("add", 2),
     ("add", 2),
@@ -36,14 +36,15 @@ const FORMULAS: [(&str, usize); 8] = [
     ("normalise", 3),
     ("sum", 1),
     ("amax", 1),
+    ("dot", 2),
 ];
 
 /// Whether both libraries compute a formula in a dtype, with sums that can be compared.
 fn fits(formula: &str, dtype: DType) -> bool {
     match dtype {
         DType::F32 | DType::F64 => true,
-        DType::F16 => formula != "sum",
-        DType::C64 => matches!(formula, "copy" | "add" | "normalise" | "sum"),
+        DType::F16 => !matches!(formula, "sum" | "dot"),
+        DType::C64 => matches!(formula, "copy" | "add" | "normalise" | "sum" | "dot"),
         DType::Bool => matches!(formula, "copy" | "add" | "less"),
         _ => formula != "sqrt",
     }
@@ -184,7 +185,7 @@ impl Case {
 
     /// Whether the result has fewer dimensions than the operands.
     pub(crate) fn reduces(&self) -> bool {
-        matches!(self.formula, "sum" | "amax")
+        matches!(self.formula, "sum" | "amax" | "dot")
     }
 
     /// Bytes that have to be read and written at least.
@@ -211,6 +212,7 @@ impl Case {
             "sqrt" => x.sqrt(),
             "normalise" => (x - &tensors[1]) * &tensors[2],
             "sum" => x.sum(dim),
+            "dot" => (x * &tensors[1]).sum(dim),
             _ => x.amax(dim),
         };
         let copies = self.formula == "copy";

@@ -32,7 +32,7 @@ mod vector;
 use std::marker::PhantomData;
 
 use num_complex::{Complex32, Complex64};
-use zerostride_ops::{Accumulator, Category, DType, Element, Reduction, bf16, f16};
+use zerostride_ops::{self as ops, Accumulator, Category, DType, Element, Reduction, bf16, f16};
 
 pub use fold::{Fold, LEAF_ELEMENTS, ReducePanel, lane_rows, lanes};
 pub use pairwise::{Pairwise, Term};
@@ -72,34 +72,24 @@ impl Reducer {
     /// there are few of those, so that each can be fast. Indices are as wide as the elements that are
     /// searched.
     pub fn takes(op: Reduction, compute: DType, elements: DType, reduced: usize) -> DType {
-        use Reduction::{All, Amax, Amin, Any, Argmax, Argmin, Prod, Sum, Var};
         let is_half = |dtype: DType| matches!(dtype, DType::F16 | DType::BF16);
         let is_whole = |dtype: DType| dtype.category() <= Category::Int;
-        match op {
-            All | Any => DType::Bool,
-            Argmax | Argmin => searched(compute, reduced),
-            Sum if is_half(elements) && (is_half(compute) || compute == DType::F32) => elements,
-            Sum | Prod if is_whole(compute) => {
-                if is_whole(elements) {
-                    elements
-                } else {
-                    DType::I64
-                }
+        match op.info().rule {
+            ops::Rule::truth => DType::Bool,
+            ops::Rule::index => searched(compute, reduced),
+            _ if op == Reduction::Sum && is_half(elements) && (is_half(compute) || compute == DType::F32) => {
+                elements
             }
-            Sum | Prod | Amax | Amin | Var => {
-                if is_half(compute) {
-                    DType::F32
-                } else {
-                    compute
-                }
-            }
+            ops::Rule::sum if is_whole(compute) && is_whole(elements) => elements,
+            ops::Rule::sum if is_whole(compute) => DType::I64,
+            _ if is_half(compute) => DType::F32,
+            _ => compute,
         }
     }
 
     /// Whether folds have a loop for many results of a few dozen contiguous elements each (`short.rs`).
     pub fn takes_lines(&self) -> bool {
-        use Reduction::{Amax, Amin, Prod, Sum};
-        matches!(self.op, Sum | Prod | Amax | Amin)
+        self.op.step().is_some()
             && matches!(self.takes, DType::F16 | DType::BF16 | DType::F32 | DType::F64)
             && self.reduced >= MAX_VECTOR_LEN
     }
@@ -175,16 +165,12 @@ impl Reducer {
 
     /// The dtype of the results, or of their parts.
     fn result(&self) -> DType {
-        match self.op {
-            Reduction::All | Reduction::Any if self.compute != DType::U8 => DType::Bool,
-            Reduction::Argmax | Reduction::Argmin => DType::I64,
-            Reduction::Prod => self.compute,
-            Reduction::Sum
-            | Reduction::Amax
-            | Reduction::Amin
-            | Reduction::All
-            | Reduction::Any
-            | Reduction::Var => self.compute.to_real(),
+        match self.op.info().rule {
+            ops::Rule::truth if self.compute != DType::U8 => DType::Bool,
+            ops::Rule::index => DType::I64,
+            // A product is not one of parts.
+            _ if self.op == Reduction::Prod => self.compute,
+            _ => self.compute.to_real(),
         }
     }
 
