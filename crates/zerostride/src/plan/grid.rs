@@ -18,8 +18,8 @@ const WIDE_RESULTS: usize = 16;
 /// Neighbouring results that are not worth a pass for each row.
 pub(super) const NARROW_RESULTS: usize = 64;
 
-/// Results of several dimensions that are joined in tiles, however they lie in memory.
-const JOINED_RESULTS: usize = 32;
+/// Results of a row that is joined with others in tiles, however they lie in memory.
+pub(super) const JOINED_RESULTS: usize = 32;
 
 /// Leaves that are worth dividing among threads.
 const DIVIDED_LEAVES: usize = 4;
@@ -128,12 +128,16 @@ impl Grid {
         }
     }
 
-    /// The grid of elements that are computed in tiles: all results of a step if it `is_whole`, or a window.
-    pub(super) fn in_tiles(self, is_whole: bool) -> Grid {
+    /// The grid of elements that are computed in tiles: all results of a step if it `is_whole`, or a window;
+    /// whether rows of operands are scattered (`reduce_walk.rs`).
+    pub(super) fn in_tiles(self, is_whole: bool, are_scattered: bool) -> Grid {
         let most = if is_whole { NARROW_RESULTS } else { FEW_RESULTS };
-        let tile_row = match self.results {
-            results if is_whole && results <= JOINED_RESULTS => Some(results),
-            _ => Some(self.inner).filter(|&inner| inner <= most && !self.interleaved),
+        let tile_row = match self.inner {
+            inner if inner <= most && !self.interleaved => Some(inner),
+            _ if is_whole && (self.results <= JOINED_RESULTS || are_scattered) => {
+                Some(self.results.min(JOINED_RESULTS))
+            }
+            _ => None,
         };
         Grid { tile_row, ..self }
     }

@@ -8,10 +8,11 @@ use zerostride_kernels::LEAF_ELEMENTS;
 
 use super::cost::Cost;
 use super::folded::FoldGroup;
-use super::grid::NARROW_RESULTS;
+use super::grid::{JOINED_RESULTS, NARROW_RESULTS};
 use super::liveness::{deaths, last_reads};
 use super::panel::PanelWalk;
 use super::program::{Buffer, Program, REDUCED_TILE_ELEMENTS, Step, TILE_ELEMENTS, Work};
+use super::reduce_walk::is_scattered;
 use crate::num_threads;
 
 /// Lets an element-wise step write over a buffer that it reads for the last time, element for element, and
@@ -103,20 +104,24 @@ pub(crate) fn tile_bytes(step: &Step, grouped: bool) -> usize {
     let bytes = |program: &Program, len: usize| -> usize {
         program.dtypes.iter().map(|dtype| len * dtype.item_size()).sum()
     };
-    let tiles = bytes(program, tile(&step.work)) + finish.map_or(0, |(finish, len)| bytes(finish, len));
+    let tiles =
+        bytes(program, tile(&step.work, grouped)) + finish.map_or(0, |(finish, len)| bytes(finish, len));
     (tiles + packed_bytes(&step.work, grain)) * threads
 }
 
-/// Elements of a tile of a step.
-fn tile(work: &Work) -> usize {
+/// Elements of a tile of a step, by itself or in a group.
+fn tile(work: &Work, grouped: bool) -> usize {
     match work {
         // A leaf of a few results, perhaps those of several dimensions, may be one tile.
-        Work::Reduce { kept, reduced, .. } => {
+        Work::Reduce { kept, reduced, program, .. } => {
             let inner = kept.iter().rev().scan(1usize, |inner, &size| {
                 *inner = inner.saturating_mul(size);
                 Some(*inner)
             });
             let few = inner.take_while(|&inner| inner <= NARROW_RESULTS).last().unwrap_or(1);
+            let loads: Vec<&[isize]> = program.loads.iter().map(|load| &*load.strides).collect();
+            let joins = !grouped && is_scattered(&loads, kept, reduced);
+            let few = if joins { few.max(JOINED_RESULTS.min(kept.numel())) } else { few };
             REDUCED_TILE_ELEMENTS.max(few * LEAF_ELEMENTS.min(reduced.numel()))
         }
         _ => TILE_ELEMENTS,

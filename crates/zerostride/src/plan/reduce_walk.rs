@@ -80,11 +80,7 @@ impl ReduceWalk {
         let (first, out) = (firsts[program.loads.len()], out[0].clone());
         let of_loads: Vec<&[isize]> = loads.iter().map(|(_, strides)| strides.as_slice()).collect();
         let repeats = of_loads.iter().all(|strides| strides[kept.ndim()..].iter().all(|&stride| stride == 0));
-        let is_across = |strides: &&[isize]| {
-            let [column, _, row] = steps(strides, &kept);
-            // One element for all that are reduced to a result suits both.
-            row != Some(0) && (column == Some(1) || is_nearer(column, row))
-        };
+        let is_across = |strides: &&[isize]| is_across(strides, &kept);
         let is_along = |strides: &&[isize]| {
             let [column, _, row] = steps(strides, &kept);
             is_nearer(row, column)
@@ -98,7 +94,8 @@ impl ReduceWalk {
         let steps = (column.unwrap_or(1), is_even.then(|| row.unwrap_or(1)));
         let elements = (program.dtypes[program.result], reduced.numel());
         let results_of = (kept.last().copied().unwrap_or(1), kept.numel());
-        let grid = Grid::new(reducer, elements, results_of, steps, is_nearer(outer, row)).in_tiles(is_whole);
+        let grid = Grid::new(reducer, elements, results_of, steps, is_nearer(outer, row));
+        let grid = grid.in_tiles(is_whole, is_scattered(&of_loads, &kept, reduced));
         let sizes = kept.iter().chain(&**reduced).copied().collect();
         let kept = kept.ndim();
         let is_load = matches!(program.instructions[program.result], Instruction::Load(0));
@@ -180,6 +177,22 @@ fn steps(strides: &[isize], kept: &Shape) -> [Option<isize>; 3] {
     let (kept, reduced) = strides.split_at(kept.ndim());
     let mut kept = kept.iter().rev().copied();
     [kept.next(), kept.next(), reduced.last().copied()]
+}
+
+/// Whether columns are closer in memory than rows. One element for all that are reduced to a result suits
+/// both.
+fn is_across(strides: &[isize], kept: &Shape) -> bool {
+    let [column, _, row] = steps(strides, kept);
+    row != Some(0) && (column == Some(1) || is_nearer(column, row))
+}
+
+/// Whether columns of some loads are closer in memory than rows, but code could not read the rows of all of
+/// them where they are: it wants contiguous ones, or one element, at one distance from each other.
+pub(super) fn is_scattered(loads: &[&[isize]], kept: &Shape, reduced: &Shape) -> bool {
+    let is_row = |strides: &&[isize]| {
+        steps(strides, kept)[0] == Some(1) || strides[..kept.ndim()].iter().all(|&stride| stride == 0)
+    };
+    loads.iter().any(|strides| is_across(strides, kept)) && (reduced.ndim() > 1 || !loads.iter().all(is_row))
 }
 
 /// Whether one step leads elsewhere, but less far than another.
