@@ -299,6 +299,31 @@ fn a_softmax_takes_one_exponential_for_each_element_and_holds_one_array() {
     assert!(peak(&expr) <= plan.output_bytes() + MIB, "{plan}");
 }
 
+/// Tiles of whole leaves are larger than others: of a few results, of all results of several dimensions, and
+/// of rows that are not read in place.
+#[test]
+fn tiles_of_leaves_hold_no_more_than_their_plan_says() {
+    let _alone = alone();
+    let rand = |shape: &[usize], seed| Expr::from(&Tensor::rand(shape, seed).unwrap());
+    let (x, y) = (rand(&[3000, 400], 1), rand(&[400, 3000], 2));
+    let [rows, columns] = [rand(&[30, 1, 400], 3), rand(&[1, 100, 400], 4)];
+    let few = rand(&[3000, 64], 5);
+    let apart = rand(&[3000, 3, 20], 6).slice(2, Slice::from(..).step_by(2));
+    for expr in [
+        (x.flip(&[1]) * &x).sum(0),
+        (y.t() * &x).sum(0),
+        (y.t() * &x).sum(1),
+        (rows * columns).sum([0, 1]),
+        (few.flip(&[1]) * &few).var(0),
+        (&apart * &apart).sum(0),
+    ] {
+        let plan = expr.plan().unwrap();
+        let limit = plan.output_bytes() + plan.scratch_bytes() + MIB / 2;
+        let peak = peak(&expr);
+        assert!(peak <= limit, "{peak} of {limit}: {plan}");
+    }
+}
+
 #[test]
 fn standardising_reads_in_three_passes_and_writes_in_one() {
     let _alone = alone();
