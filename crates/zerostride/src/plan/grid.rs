@@ -128,8 +128,8 @@ impl Grid {
         }
     }
 
-    /// The grid of elements that are computed in tiles: those of all results of a step if it `is_whole`, or of
-    /// a window. Rows of operands may be scattered (`reduce_walk.rs`).
+    /// The grid of elements that are computed in tiles: of all results of a step if it `is_whole`, or of a
+    /// window. Rows of operands may be scattered (`reduce_walk.rs`).
     pub(super) fn in_tiles(self, is_whole: bool, are_scattered: bool) -> Grid {
         let most = if is_whole { NARROW_RESULTS } else { FEW_RESULTS };
         let tile_row = match self.inner {
