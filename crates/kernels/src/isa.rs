@@ -191,8 +191,8 @@ fn task_with_avx512(task: impl Task) {
 pub const CACHE_LINE_BYTES: usize = 64;
 
 /// Prefetches `BYTES` from an address on into L2, line by line: L1 has no room for lines of many strips of
-/// memory that are not read yet. Does nothing where stable Rust has no instruction for it.
-/// The address need not be readable.
+/// memory that are not read yet. Does nothing where stable Rust has no instruction for it. The address need
+/// not be readable.
 #[inline(always)]
 pub(crate) fn prefetch<const BYTES: usize>(at: *const u8) {
     #[cfg(target_arch = "x86_64")]

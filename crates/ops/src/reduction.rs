@@ -68,8 +68,8 @@ pub enum List {
 /// What a reduction holds while elements come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accumulator {
-    /// An element, at first one that changes nothing: what the operation makes of the next element and of the
-    /// one that is held, or of an element held by others and of one held by those before them.
+    /// An element, at first one that changes nothing, then what the operation makes of the next element and
+    /// the one that is held, in this order.
     Element(Op, Start),
     /// An element and its place. The element stays as long as the comparison of it with the next one is true,
     /// and is NaN from the first one on.

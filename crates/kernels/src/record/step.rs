@@ -6,8 +6,8 @@ use zerostride_ops::{DType, Reduction};
 
 use super::{Recorded, record};
 
-/// Appends what a reduction that holds an element makes of it and another one, both of a dtype, as folds do.
-/// `None` for other reductions. What others hold is taken as elements are, after what has been held of the
+/// Appends what a reduction that holds an element makes of it and the next one, both of a dtype, as folds do.
+/// `None` for other reductions. Two that are held are combined by the same step, with `held` the one of the
 /// elements to the left.
 ///
 /// ```

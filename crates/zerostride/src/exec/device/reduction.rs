@@ -59,7 +59,6 @@ pub(super) struct Reduced {
 /// What accumulates of elements of a dtype.
 struct Accumulation {
     op: Reduction,
-    accumulator: Accumulator,
     takes: DType,
     /// The dtype of the elements that are held.
     holds: DType,
@@ -83,14 +82,17 @@ impl Accumulation {
         let start = |from: Start| {
             number_bits(from.scalar(holds), holds).into_iter().map(move |bits| (stored_type(holds), bits))
         };
-        let accumulator = op.columns().accumulator;
-        let empty = match accumulator {
+        let empty = match op.columns().accumulator {
             Accumulator::Element(_, from) => start(from).collect(),
             // No element has a number as high.
             Accumulator::Place(_, from) => start(from).chain([(Type::W32, i32::MAX as u64)]).collect(),
             Accumulator::Moments => vec![(Type::F64, 0); MOMENTS * part_count(takes)],
         };
-        Some(Accumulation { op, accumulator, takes, holds, correction, empty })
+        Some(Accumulation { op, takes, holds, correction, empty })
+    }
+
+    fn accumulator(&self) -> Accumulator {
+        self.op.columns().accumulator
     }
 
     /// Whether elements of f64 have moments.
@@ -110,7 +112,7 @@ impl Accumulation {
     ) -> Option<Vec<Value>> {
         let taken = record_cast(code, self.takes, self.holds, taken);
         let mut taken = stored(code, self.holds, taken);
-        if self.accumulator == Accumulator::Moments {
+        if self.accumulator() == Accumulator::Moments {
             let record = match (self.is_wide(), before) {
                 (true, true) => record_summed,
                 (true, false) => record_wide_moments,
@@ -125,7 +127,7 @@ impl Accumulation {
 
     /// The accumulators of elements and of those to the right of them.
     fn merge(&self, code: &mut Builder, left: &[Value], right: &[Value]) -> Option<Vec<Value>> {
-        match self.accumulator {
+        match self.accumulator() {
             Accumulator::Element(..) => {
                 let [left, right] = [left, right].map(|held| element(code, self.holds, held));
                 let both = record_step(code, self.op, self.holds, left, right)?;
@@ -168,7 +170,7 @@ impl Accumulation {
 
     /// What accumulators are at the end, with its dtype.
     fn last(&self, code: &mut Builder, held: &[Value]) -> (Recorded, DType) {
-        match self.accumulator {
+        match self.accumulator() {
             Accumulator::Element(..) => (element(code, self.holds, held), self.holds),
             Accumulator::Place(..) => (Recorded::Real(held[1]), DType::I32),
             Accumulator::Moments => {
@@ -203,13 +205,13 @@ fn reduction(
         let mut code = Builder::new();
         let (taken, numbers) = value(&mut code, program)?;
         let number =
-            matches!(accumulation.accumulator, Accumulator::Place(..)).then(|| code.input(Type::W32));
+            matches!(accumulation.accumulator(), Accumulator::Place(..)).then(|| code.input(Type::W32));
         let held = inputs(&mut code);
         let next = accumulation.next(&mut code, taken, number, &held, before).ok_or_else(missing)?;
         Ok::<_, Missing>((code.finish(&next), numbers))
     };
     let (own, numbers) = step(false)?;
-    let is_twice = accumulation.accumulator == Accumulator::Moments && accumulation.is_wide();
+    let is_twice = accumulation.accumulator() == Accumulator::Moments && accumulation.is_wide();
     let before = is_twice.then(|| step(true)).transpose()?.map(|(code, _)| (code, MOMENTS_PASS));
 
     let mut merge = Builder::new();
@@ -248,7 +250,7 @@ fn pairs(
     let [first, second] = &program.loads[..] else { return None };
     let is_plain = matches!(first.dtype, DType::F32 | DType::F64) && first.dtype == second.dtype;
     let has_numbers = program.instructions.iter().any(|own| matches!(own, Instruction::Splat(_)));
-    let has_place = matches!(accumulation.accumulator, Accumulator::Place(..));
+    let has_place = matches!(accumulation.accumulator(), Accumulator::Place(..));
     if !is_plain || has_numbers || has_place || reduced.before.is_some() {
         return None;
     }
