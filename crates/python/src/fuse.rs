@@ -193,7 +193,8 @@ impl<'py> Arguments<'py> {
     }
 
     fn take(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Argument<'py>> {
-        if !memory::is_numpy(object)? && memory::is_made_from_torch(object)? {
+        let is_own = object.cast::<PyTensor>().is_ok();
+        if !is_own && !memory::is_numpy(object)? && memory::is_made_from_torch(object)? {
             // `_autograd.py` asks the class.
             return Err(PyTypeError::new_err(
                 "a class made from torch.Tensor decides what its tensors become",
@@ -487,7 +488,8 @@ impl Library {
         if memory::is_torch(object)? {
             return Ok(Library::Torch);
         }
-        if !memory::is_numpy(object)? && memory::is_made_from_torch(object)? {
+        let is_own = object.cast::<PyTensor>().is_ok();
+        if !is_own && !memory::is_numpy(object)? && memory::is_made_from_torch(object)? {
             // `_autograd.py` asks the class.
             return Err(PyTypeError::new_err(
                 "a class made from torch.Tensor decides what its tensors become",

@@ -129,8 +129,9 @@ impl Grid {
     }
 
     /// The grid of elements that are computed in tiles: of all results of a step if it `is_whole`, or of a
-    /// window. Rows of operands may be scattered (`reduce_walk.rs`).
-    pub(super) fn in_tiles(self, is_whole: bool, are_scattered: bool) -> Grid {
+    /// window. Operands may be contiguous along the reduced elements, or their rows scattered
+    /// (`reduce_walk.rs`).
+    pub(super) fn in_tiles(self, is_whole: bool, (are_along, are_scattered): (bool, bool)) -> Grid {
         let most = if is_whole { NARROW_RESULTS } else { FEW_RESULTS };
         let tile_row = match self.inner {
             inner if inner <= most && !self.interleaved => Some(inner),
@@ -139,7 +140,7 @@ impl Grid {
             }
             _ => None,
         };
-        Grid { tile_row, ..self }
+        Grid { tile_row, lines: self.lines && are_along, ..self }
     }
 
     /// The most results whose rows are joined, where these are contiguous: more where threads have something

@@ -16,6 +16,7 @@ use super::program::{
     Buffer, ElementSource, GRAIN_ELEMENTS, Instruction, Load, Program, Register, Step, Work,
 };
 use super::reduction::{DimOrder, ReduceNode, lying};
+use super::turned::{is_worth_a_copy, turned};
 use super::uses::{Buffered, Read, Reads, Tables, analyse, entry, reduces_all, shape};
 use crate::expr::{Expr, Kind, Meta, View};
 use crate::{Error, Result, Tensor, interrupt};
@@ -83,11 +84,6 @@ impl Leaf {
 /// A result that is repeated this often is computed once and held, however large it is.
 const MOST_COPIES: usize = 8;
 
-/// How often a loop reads each element of an operand from which on these are worth gathering once, and the
-/// most bytes of them.
-const LEAST_READS: usize = 8;
-const MOST_GATHERED_BYTES: usize = 1 << 20;
-
 /// What lowering yields.
 #[derive(Default)]
 pub(crate) struct Lowered {
@@ -117,6 +113,7 @@ pub(super) fn lower(roots: &[(&Expr, &Layout)], tables: Tables) -> Lowered {
             done: HashMap::new(),
             computed: Vec::new(),
             leaves: HashMap::new(),
+            turned: HashMap::new(),
             lowered: Lowered::default(),
         };
         lowerer.steps();
@@ -164,6 +161,8 @@ struct Lowerer<'e, 'a> {
     computed: Vec<(usize, DimOrder)>,
     /// The places of operands in the plan.
     leaves: HashMap<Identity<'e>, usize>,
+    /// The copies of what loads of loops read, with the dimension that is innermost there.
+    turned: HashMap<(Load, Shape, usize), Load>,
     lowered: Lowered,
 }
 
@@ -175,6 +174,8 @@ struct Making<'e> {
     expr: &'e Expr,
     order: DimOrder,
     program: Program,
+    /// The node of each load.
+    operands: Vec<&'e Expr>,
     /// Registers of nodes, seen through views.
     emitted: HashMap<(usize, Vec<View>), Register>,
     path: Vec<Fused<'e>>,
@@ -191,7 +192,8 @@ struct Fused<'e> {
 
 impl<'e> Making<'e> {
     fn new(expr: &'e Expr, order: DimOrder) -> Making<'e> {
-        Making { expr, order, program: Program::default(), emitted: HashMap::new(), path: Vec::new() }
+        let (program, operands, emitted, path) = Default::default();
+        Making { expr, order, program, operands, emitted, path }
     }
 
     /// Gives the innermost node the register of its next operand, converted to its dtype.
@@ -272,6 +274,7 @@ impl<'e> Lowerer<'e, '_> {
         Ok(match (&expr.node().kind, ReduceNode::of(expr)) {
             (_, Some(reduction)) if !reduction.is_of_one() => {
                 let register = self.emit(making, reduction.operand)?;
+                self.turn(making, &reduction);
                 // Unless it is the last step, other steps should be able to run together with it.
                 reduction.plan(register, mem::take(&mut making.program), (wanted.is_some(), &making.order))
             }
@@ -378,6 +381,46 @@ impl<'e> Lowerer<'e, '_> {
         let work = copying(expr, (source, from), &to);
         let seen = to.broadcast_to(&shape).expect("sizes differ where they are 1");
         self.push((expr, &DimOrder::new()), own, seen, (true, work));
+    }
+
+    /// Lets a reduction read copies of the operands that had better lie otherwise. They are made before the
+    /// steps that may run together with this one.
+    fn turn(&mut self, making: &mut Making<'e>, reduction: &ReduceNode<'_>) {
+        let (sizes, reduced) = reduction.dims();
+        let Some((innermost, turned)) = turned(&making.program.loads, sizes, reduced) else { return };
+        for index in turned {
+            let load = &mut making.program.loads[index];
+            let key = (load.clone(), sizes.clone(), innermost);
+            *load = match self.turned.get(&key) {
+                Some(copy) => copy.clone(),
+                None => {
+                    let copy = self.copy_before(making.operands[index], &key);
+                    self.turned.entry(key).or_insert(copy).clone()
+                }
+            };
+        }
+    }
+
+    /// The load of a copy, in which a dimension is innermost, of what a load reads of a node in a loop of
+    /// these sizes.
+    fn copy_before(&mut self, expr: &Expr, (load, sizes, innermost): &(Load, Shape, usize)) -> Load {
+        let once =
+            sizes.iter().zip(&*load.strides).map(|(&size, &stride)| if stride == 0 { 1 } else { size });
+        let own = Shape::new(&once.collect::<SmallVec<[usize; 8]>>()).expect("no size is larger");
+        let others = (0..sizes.ndim()).filter(|dim| dim != innermost);
+        let to = lying(&own, &others.chain([*innermost]).collect());
+        let from = Layout::new(own.clone(), load.strides.clone(), load.offset).expect("it is read so");
+        let work = copying(expr, (load.source, from), &to);
+        let Lowered { buffers, steps, .. } = &mut self.lowered;
+        let output = buffers.len();
+        let maker = load.source.buffer().and_then(|own| steps.iter().position(|step| step.output == own));
+        let step = Step { text: expr.formula(), output, dead: Vec::new(), hoisted: true, work };
+        steps.insert(maker.map_or(0, |maker| maker + 1), step);
+        buffers.push(Buffer { dtype: load.dtype, shape: own, slot: output });
+        self.computed.push((expr.id(), DimOrder::new()));
+        let seen = to.broadcast_to(sizes).expect("sizes differ where they are 1");
+        let (_, strides, offset) = seen.into_parts();
+        Load { source: ElementSource::Buffer(output), dtype: load.dtype, strides, offset }
     }
 
     /// The memory of a factor; a view of an existing value is used where it will do.
@@ -549,7 +592,11 @@ impl<'e> Lowerer<'e, '_> {
             return self.load(making, expr, place, chain);
         }
         let (_, strides, offset) = layout.into_parts();
-        Ok(making.program.push_load(Load { source, dtype, strides, offset }))
+        let register = making.program.push_load(Load { source, dtype, strides, offset });
+        if making.operands.len() < making.program.loads.len() {
+            making.operands.push(expr);
+        }
+        Ok(register)
     }
 }
 
@@ -567,17 +614,12 @@ fn copying(expr: &Expr, (source, from): (ElementSource, Layout), to: &Layout) ->
 /// along the dimensions in which it is stretched. Operands in whose order some elements are contiguous lie as
 /// other operands may, too.
 fn is_gathered_again(own: &Layout, seen: &Layout, item: usize) -> bool {
-    if seen.numel() < GRAIN_ELEMENTS {
-        return false;
-    }
     let dims = |layout: &Layout| {
         let dims = layout.shape().iter().copied().zip(layout.strides().iter().copied());
         dims.filter(|&(size, _)| size > 1).collect::<SmallVec<[(usize, isize); 8]>>()
     };
     let elements: usize = dims(own).iter().filter(|dim| dim.1 != 0).map(|dim| dim.0).product();
-    elements > 1
-        && elements.saturating_mul(LEAST_READS) <= seen.numel()
-        && elements.saturating_mul(item) <= MOST_GATHERED_BYTES
+    is_worth_a_copy(elements, item, seen.numel())
         && dims(own).iter().all(|dim| dim.1 != 1)
         && dims(seen).iter().any(|dim| dim.1 == 0)
 }

@@ -21,6 +21,7 @@ mod results;
 mod rows;
 mod template;
 mod together;
+mod turned;
 mod uses;
 
 use std::fmt;

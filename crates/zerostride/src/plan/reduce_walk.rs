@@ -21,6 +21,9 @@ const TRANSPOSED_COLUMNS: usize = 16;
 pub(crate) const SHORT_LINE_ELEMENTS: usize = 128;
 pub(crate) const SHORT_PRINTED_LINE_ELEMENTS: usize = 32;
 
+/// Neighbouring results that fill vectors.
+const VECTOR_RESULTS: usize = 16;
+
 /// Results that a thread's share of them is a multiple of.
 const SHARE_RESULTS: usize = 128;
 
@@ -67,7 +70,12 @@ impl ReduceWalk {
         let of_kept = program.loads.iter().map(|load| &load.strides[..part.ndim()]);
         let strides: Vec<&[isize]> = of_kept.chain([&step[..]]).collect();
         let (turned, firsts) = turn_dims(part, &strides);
-        let (ordered, strides) = order_dims(part, &slices(&turned));
+        let (mut ordered, mut strides) = order_dims(part, &slices(&turned));
+        if lanes(reduced.numel()) == 1 && !has_neighbours(&ordered, &strides, program) {
+            let last_first = |own: &[isize]| Strides::new(&rotated(own)).unwrap_or_default();
+            strides = strides.iter().map(|own| last_first(own)).collect();
+            ordered = Shape::new(&rotated(&ordered)).expect("the same sizes");
+        }
         let strides = slices(&strides);
         let (of_results, of_loads) = strides.split_last().expect("results have strides");
         let (kept, strides) = coalesce(&ordered, of_loads);
@@ -86,19 +94,19 @@ impl ReduceWalk {
             is_nearer(row, column)
         };
         // Rows of a lane are too far apart for lines of memory along them to be transposed.
-        let crosses =
-            lanes(reduced.numel()) > 1 && of_loads.iter().any(is_across) && of_loads.iter().any(is_along);
+        let any_along = of_loads.iter().any(is_along);
+        let crosses = lanes(reduced.numel()) > 1 && any_along && of_loads.iter().any(is_across);
         let across = repeats || !crosses && of_loads.iter().any(is_across);
+        let is_load = matches!(program.instructions[program.result], Instruction::Load(0));
         let [column, outer, row] = of_loads.first().map_or([None; 3], |strides| steps(strides, &kept));
         let is_even = reduced.ndim() <= 1 && !of_loads.is_empty();
         let steps = (column.unwrap_or(1), is_even.then(|| row.unwrap_or(1)));
         let elements = (program.dtypes[program.result], reduced.numel());
         let results_of = (kept.last().copied().unwrap_or(1), kept.numel());
         let grid = Grid::new(reducer, elements, results_of, steps, is_nearer(outer, row));
-        let grid = grid.in_tiles(is_whole, is_scattered(&of_loads, &kept, reduced));
+        let grid = grid.in_tiles(is_whole, (is_load || any_along, is_scattered(&of_loads, &kept, reduced)));
         let sizes = kept.iter().chain(&**reduced).copied().collect();
         let kept = kept.ndim();
-        let is_load = matches!(program.instructions[program.result], Instruction::Load(0));
         ReduceWalk { sizes, kept, results, out, first, loads, grid, repeats, is_load, across, crosses }
     }
 
@@ -119,7 +127,8 @@ impl ReduceWalk {
             }
             FoldForm::Along if in_place => {
                 let area = grain.min(GRAIN_ELEMENTS);
-                (area / count.min(area)).clamp(1, inner)
+                // A fold reads lines at one distance.
+                (area / count.min(area)).clamp(1, if self.is_load { inner } else { results })
             }
             _ => self.tile_columns(form),
         }
@@ -167,8 +176,18 @@ impl ReduceWalk {
     }
 
     /// Whether all results read the same elements of a load.
-    pub(crate) fn is_same_across(&self, load: usize) -> bool {
+    fn is_same_across(&self, load: usize) -> bool {
         self.loads[load].1[..self.kept].iter().all(|&stride| stride == 0)
+    }
+
+    /// As the function of this name.
+    pub(crate) fn is_shared(&self, load: usize) -> bool {
+        is_shared(&self.loads[load].1, &self.sizes[..self.kept])
+    }
+
+    /// Whether all results of a block have to be neighbours, since only these read the same elements.
+    pub(crate) fn is_of_neighbours(&self) -> bool {
+        (0..self.loads.len()).any(|load| self.is_shared(load) && !self.is_same_across(load))
     }
 }
 
@@ -186,12 +205,34 @@ fn is_across(strides: &[isize], kept: &Shape) -> bool {
     row != Some(0) && (column == Some(1) || is_nearer(column, row))
 }
 
+/// Whether the last kept dimension has neighbours enough for vectors, or an operand moves along it that is
+/// read once: the elements of others are copied anyway, whatever is innermost.
+fn has_neighbours(kept: &Shape, strides: &[Strides], program: &Program) -> bool {
+    let [outer @ .., inner] = &kept[..] else { return true };
+    let moves = |strides: &Strides| strides.last() != Some(&0);
+    let is_read_once = |load: &Load| !load.strides.iter().any(|&stride| stride == 0);
+    let mut loads = program.loads.iter().zip(strides);
+    *inner >= VECTOR_RESULTS
+        || outer.iter().product::<usize>() < 4 * VECTOR_RESULTS
+        || loads.any(|(load, strides)| moves(strides) && is_read_once(load))
+}
+
+/// The last one before the others.
+fn rotated<T: Copy>(of: &[T]) -> SmallVec<[T; 8]> {
+    of.last().into_iter().chain(&of[..of.len() - 1]).copied().collect()
+}
+
+/// Whether the results of a block read the same elements of a load: all results do, or all neighbours of many.
+fn is_shared(strides: &[isize], kept: &[usize]) -> bool {
+    let strides = &strides[..kept.len()];
+    let are_many = kept.last().is_some_and(|&inner| inner >= SHORT_PRINTED_LINE_ELEMENTS);
+    strides.iter().all(|&stride| stride == 0) || are_many && strides.last() == Some(&0)
+}
+
 /// Whether columns of some loads are closer in memory than rows, but code could not read the rows of all of
 /// them where they are: it wants contiguous ones, or one element, at one distance from each other.
 pub(super) fn is_scattered(loads: &[&[isize]], kept: &Shape, reduced: &Shape) -> bool {
-    let is_row = |strides: &&[isize]| {
-        steps(strides, kept)[0] == Some(1) || strides[..kept.ndim()].iter().all(|&stride| stride == 0)
-    };
+    let is_row = |strides: &&[isize]| steps(strides, kept)[0] == Some(1) || is_shared(strides, kept);
     loads.iter().any(|strides| is_across(strides, kept)) && (reduced.ndim() > 1 || !loads.iter().all(is_row))
 }
 

@@ -46,6 +46,11 @@ impl<'e> ReduceNode<'e> {
         })
     }
 
+    /// The sizes of the operand, and which of its dimensions are reduced.
+    pub(super) fn dims(&self) -> (&'e Shape, &'e [usize]) {
+        (self.sizes, self.dims)
+    }
+
     /// Whether each result is an operation on one element.
     pub(super) fn is_of_one(&self) -> bool {
         One::of(self.op, self.compute).is_some() && self.dims.iter().all(|&dim| self.sizes[dim] == 1)

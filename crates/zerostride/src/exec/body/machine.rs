@@ -529,13 +529,13 @@ unsafe fn run(stage: &Stage, rows: usize, len: usize, places: &[RowAddress], out
     Ok(())
 }
 
-/// What became of some lines of elements.
+/// The accumulators of some lines, which the elements of those from one on are to enter.
 #[derive(Clone, Copy)]
-pub(crate) enum Taken<'b> {
-    /// They are here.
-    Elements(&'b [u8]),
-    /// The accumulators of their leaves, which are rows of a panel.
-    Accumulators(&'b [u8]),
+pub(crate) struct Held<'e> {
+    /// Those of a leaf before the first element.
+    pub(crate) empty: &'e [u8],
+    pub(crate) first: usize,
+    pub(crate) lines: usize,
 }
 
 /// One thread's tiles for a program whose loads are tiles too.
@@ -582,6 +582,7 @@ impl<'a> Tiles<'a> {
         (rows, len, most): (usize, usize, usize),
         lanes: (impl Iterator<Item = (usize, usize)>, usize),
         in_place: impl Fn(usize) -> Option<Feed<'b>>,
+        distinct: impl Fn(usize) -> usize,
         mut load: impl FnMut(usize, &mut [u8]),
         take: impl FnMut(&[u8], usize),
     ) -> bool {
@@ -591,11 +592,13 @@ impl<'a> Tiles<'a> {
         for (index, ((tile, loaded), &(kind, item))) in tiles.enumerate() {
             let line = if kind == LoadKind::Splat { 1 } else { len };
             let feed = in_place(index).or_else(|| {
-                let numel = rows.checked_mul(line).filter(|numel| *numel <= most)?;
+                let own = distinct(index);
+                let numel = own.checked_mul(line).filter(|numel| *numel <= most)?;
                 *loaded = None;
                 let bytes = room(tile, numel * item);
                 load(index, bytes);
-                Some(ElementSlice { bytes, item, first: 0 }.rows(rows, line, line as isize))
+                let step = if own < rows { 0 } else { line as isize };
+                Some(ElementSlice { bytes, item, first: 0 }.rows(rows, line, step))
             });
             let Some(feed) = feed else { return false };
             feeds.push(feed);
@@ -605,22 +608,27 @@ impl<'a> Tiles<'a> {
         true
     }
 
-    /// Runs the program on some lines of `len` elements. A load is read in place where `in_place` gives its
-    /// memory and the distance of its lines; else `load` fills its tile, line after line. Of lines that are
-    /// all the same `known` says which one they are, and how many are in the tile, one or all; they may be
-    /// there already. The elements of leaves enter accumulators, which are `empty` before, where there are
-    /// some and code for it.
+    /// So many accumulators of the tile that they are in.
+    pub(crate) fn held(&mut self, count: usize) -> &[u8] {
+        room(&mut self.result, count * self.compiled.item)
+    }
+
+    /// Runs the program on some lines of `len` elements, whose results or accumulators are in a tile
+    /// afterwards. A load is read in place where `in_place` gives its memory and the distance of its lines;
+    /// else `load` fills its tile, line after line. Of lines that are all the same `known` says which one
+    /// they are, and how many are in the tile, one or all; they may be there already.
+    ///
+    /// # Panics
+    /// If there is no code by which elements enter accumulators, or there are more lines than these have.
     pub(crate) fn run<'b>(
         &'b mut self,
         (lines, len): (usize, usize),
-        empty: Option<&[u8]>,
+        held: Option<Held<'_>>,
         in_place: impl Fn(usize) -> Option<(ElementSlice<'b>, isize)>,
         known: impl Fn(usize) -> Option<Loaded>,
         mut load: impl FnMut(usize, &mut [u8]),
-    ) -> Result<Taken<'b>> {
+    ) -> Result<&'b [u8]> {
         let compiled = self.compiled;
-        let leaf = len.min(LEAF_ELEMENTS);
-        let accumulating = empty.and_then(|empty| Some((empty, compiled.accumulating_code(lines, leaf)?)));
         let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
         let tiles = self.loads.iter_mut().zip(&mut self.loaded).zip(&compiled.loads);
         for (index, ((tile, loaded), &(kind, item))) in tiles.enumerate() {
@@ -644,15 +652,18 @@ impl<'a> Tiles<'a> {
                 (ElementSlice { bytes: tile, item, first: 0 }, step)
             });
             if self.machine.is_none() {
-                return Ok(Taken::Elements(slice.row(lines * line)));
+                return Ok(slice.row(lines * line));
             }
             feeds.push(slice.rows(lines, line, step));
         }
-        if let Some((empty, code)) = accumulating {
-            let tile = room(&mut self.result, lines * len.div_ceil(LEAF_ELEMENTS) * empty.len());
-            repeat(empty, tile);
-            compiled.accumulate(code, (lines, len), &feeds, (tile, empty.len()));
-            return Ok(Taken::Accumulators(tile));
+        if let Some(Held { empty, first, lines: all }) = held {
+            let code = compiled.accumulating_code(lines, len.min(LEAF_ELEMENTS));
+            let line = len.div_ceil(LEAF_ELEMENTS) * empty.len();
+            let tile = room(&mut self.result, all * line);
+            let own = &mut tile[first * line..][..lines * line];
+            repeat(empty, own);
+            compiled.accumulate(code.expect("it is printed"), (lines, len), &feeds, (own, empty.len()));
+            return Ok(tile);
         }
         // Contiguous lines are one line.
         let joined = || {
@@ -667,7 +678,7 @@ impl<'a> Tiles<'a> {
         let mut sink = RowSink::lines(result, count, len * compiled.item);
         let machine = self.machine.as_mut().expect("what is no load is computed");
         machine.run(count, len, &feeds, &mut sink, Write::Cached)?;
-        Ok(Taken::Elements(result))
+        Ok(result)
     }
 }
 

@@ -12,7 +12,7 @@ use zerostride_shape::Shape;
 
 use super::fold;
 use super::load_kind::LoadKind;
-use super::machine::{ResultTile, Taken, Tiles};
+use super::machine::{Held, ResultTile, Tiles};
 use super::native::{End, is_worth_printing};
 use super::pairwise::PairLoop;
 use super::program::Compiled;
@@ -30,6 +30,10 @@ use crate::{Result, interrupt, num_threads};
 
 /// Elements that one task takes at least, where each result has a power of two of leaves.
 const GROUP_ELEMENTS: usize = 64 * LEAF_ELEMENTS;
+
+/// Elements of neighbouring results of a lane each that are worth a block of their own, if they can be read in
+/// place.
+const BLOCK_ELEMENTS: usize = 1024;
 
 /// Elements of a result that enter accumulators at once: these take a sixteenth of the memory of as many
 /// elements.
@@ -134,7 +138,7 @@ pub(in crate::exec) fn run<'a>(
         // Vectors of elements enter vectors of accumulators.
         let along = one.as_ref().filter(|_| form == FoldForm::Along && count > 1);
         let across = one.as_ref().filter(|_| form == FoldForm::Across).map(|_| {
-            let of_rows = compiled(&|load| walk.is_same_across(load));
+            let of_rows = compiled(&|load| walk.is_shared(load));
             of_rows.accumulating(program, End::Across(*op))
         });
         // Across rows tiles are what code falls back to.
@@ -177,8 +181,12 @@ pub(in crate::exec) fn run<'a>(
     let direct = slice.filter(|_| walk.grid.is_direct(form));
     let grain = window.grain(prepared.cost.grain());
     let wide = walk.columns(form, true, grain);
+    let are_many = wide >= walk.columns(form, false, grain)
+        || lanes(walk.grid.count) == 1
+            && wide >= SHORT_PRINTED_LINE_ELEMENTS
+            && wide.saturating_mul(walk.grid.count) >= BLOCK_ELEMENTS;
     let is_in_place = direct.is_some()
-        || wide >= walk.columns(form, false, grain)
+        || are_many
             && slices.iter().all(Option::is_some)
             && reduce_loop.takes_in_place((form, wide), &inputs, elements);
     let columns = if is_in_place { wide } else { walk.columns(form, false, grain) };
@@ -236,7 +244,7 @@ impl ReduceLoop {
         let is_in_lines = |(input, &(kind, _)): (&ReduceInput<'_>, &(LoadKind, usize))| {
             let along = |len: usize| if kind == LoadKind::Splat { len.min(1) } else { len };
             let (columns, rows) = match form {
-                FoldForm::Along => (columns, along(rows)),
+                FoldForm::Along => (columns.min(self.walk.grid.inner), along(rows)),
                 FoldForm::Across | FoldForm::Narrow => (along(columns), rows),
             };
             input.lines(0..columns, StridedRange::all(0..rows), order_of(form)).is_some()
@@ -276,7 +284,12 @@ impl<'p> WindowReduction<'_, 'p> {
         let (tiles, fold, results) = worker;
         let mut first = start;
         while first < end {
-            let even = if self.is_in_place { (first / inner + 1) * inner } else { end };
+            let is_even = match self.form {
+                FoldForm::Across => self.is_in_place || self.across.is_some() && self.walk.is_of_neighbours(),
+                FoldForm::Narrow => self.is_in_place,
+                FoldForm::Along => self.direct.is_some(),
+            };
+            let even = if is_even { (first / inner + 1) * inner } else { end };
             let columns = first..end.min(first + self.columns).min(even);
             fold.start(columns.len());
             match self.walk.grid.count.div_ceil(self.group()) {
@@ -345,13 +358,42 @@ impl<'p> WindowReduction<'_, 'p> {
         columns: &Range<usize>,
         rows: Range<usize>,
     ) -> Result<()> {
-        if self.form != FoldForm::Across {
-            return self.take_tiles(tiles, fold, columns, [(rows.start, rows.len())].into_iter());
+        match self.form {
+            FoldForm::Along => match self.empty.filter(|_| tiles.accumulates()) {
+                Some(empty) => self.take_leaves(tiles, fold, columns, (rows, empty)),
+                None => self.take_tiles(tiles, fold, columns, [(rows.start, rows.len())].into_iter()),
+            },
+            FoldForm::Narrow => self.take_tiles(tiles, fold, columns, [(rows.start, rows.len())].into_iter()),
+            FoldForm::Across if self.take_lanes(tiles, fold, columns, rows.clone()) => Ok(()),
+            FoldForm::Across => self.take_tiles(tiles, fold, columns, lane_rows(self.walk.grid.count, rows)),
         }
-        if self.take_lanes(tiles, fold, columns, rows.clone()) {
-            return Ok(());
+    }
+
+    /// Takes the accumulators of leaves, all `empty` before the elements enter them as they are computed:
+    /// those of neighbours together, whose lines are at one distance.
+    fn take_leaves(
+        &self,
+        tiles: &mut Tiles<'_>,
+        fold: &mut dyn Fold,
+        columns: &Range<usize>,
+        (rows, empty): (Range<usize>, &[u8]),
+    ) -> Result<()> {
+        let neighbours = if self.is_in_place { self.walk.grid.inner } else { columns.end };
+        for first in rows.clone().step_by(ACCUMULATED_ELEMENTS) {
+            let own = StridedRange { first, step: 1, count: ACCUMULATED_ELEMENTS.min(rows.end - first) };
+            let mut next = columns.start;
+            while next < columns.end {
+                let end = columns.end.min((next / neighbours + 1) * neighbours);
+                let held = Held { empty, first: next - columns.start, lines: columns.len() };
+                self.tile(tiles, &(next..end), own, LineOrder::ByColumn, Some(held))?;
+                next = end;
+            }
+            let leaf = lanes(self.walk.grid.count);
+            let count = own.count.div_ceil(LEAF_ELEMENTS) * leaf;
+            let panel = ReducePanel { leaf, ..self.form.panel(count, columns.len(), count, 1) };
+            fold.leaves(tiles.held(columns.len() * count), &panel, first);
         }
-        self.take_tiles(tiles, fold, columns, lane_rows(self.walk.grid.count, rows))
+        Ok(())
     }
 
     /// Takes the elements of lanes as they are computed, if what is read for them is in place or fits into
@@ -374,6 +416,10 @@ impl<'p> WindowReduction<'_, 'p> {
             let (at, step) = self.inputs[load].lines(columns.clone(), all, LineOrder::ByRow)?;
             Some(self.slices[load]?.at(at).rows(rows.len(), columns.len(), step))
         };
+        let one = |load: usize| {
+            let is_same = self.walk.loads[load].1[self.walk.kept..].iter().all(|&stride| stride == 0);
+            if is_same { StridedRange { count: 1, ..all } } else { all }
+        };
         let count = self.walk.grid.count;
         let of_lanes = lane_rows(count, rows.clone()).map(|(first, count)| (first - rows.start, count));
         tiles.accumulate_lanes(
@@ -381,7 +427,8 @@ impl<'p> WindowReduction<'_, 'p> {
             (rows.len(), columns.len(), REDUCED_TILE_ELEMENTS),
             (of_lanes, lanes(count)),
             in_place,
-            |load, tile| self.inputs[load].load(part(load), all, LineOrder::ByRow, tile),
+            |load| one(load).count,
+            |load, tile| self.inputs[load].load(part(load), one(load), LineOrder::ByRow, tile),
             |row, first| fold.rows(row, &[0], rows.start + first, true),
         )
     }
@@ -399,32 +446,22 @@ impl<'p> WindowReduction<'_, 'p> {
         let is_across = form == FoldForm::Across;
         let order = order_of(form);
         let step = if is_across { lanes(self.walk.grid.count) } else { 1 };
-        let accumulates = !is_across && self.empty.is_some() && tiles.accumulates();
-        let most = if accumulates { ACCUMULATED_ELEMENTS } else { self.walk.tile_rows(form, self.columns) };
+        let most = self.walk.tile_rows(form, self.columns);
         let parts = |(first, count): (usize, usize)| {
             (0..count.max(1))
                 .step_by(most)
                 .map(move |done| (first + done * step, most.min(count - done), done + most >= count))
         };
-        let (mut begins, mut known) = ([0; LANE_ROWS], (0, Taken::Elements(&[])));
+        let (mut begins, mut known): (_, (usize, &[u8])) = ([0; LANE_ROWS], (0, &[]));
         for (first, count, is_last) in wholes.flat_map(parts) {
             // Rows that are all the same are there once.
             let taken = if repeats && is_across { count.min(1) } else { count };
             // A lane of the last leaf may have no rows.
             if taken > 0 && (!repeats || known.0 != taken) {
                 let rows = StridedRange { first, step, count: taken };
-                known = (taken, self.tile(tiles, columns, rows, order)?);
+                known = (taken, self.tile(tiles, columns, rows, order, None)?);
             }
-            let elements = match known.1 {
-                Taken::Elements(elements) => elements,
-                Taken::Accumulators(accumulators) => {
-                    let (leaf, item) = (lanes(self.walk.grid.count), self.compiled.item);
-                    let rows = accumulators.len() / item / columns.len();
-                    let panel = ReducePanel { leaf, ..form.panel(rows, columns.len(), rows, 1) };
-                    fold.leaves(accumulators, &panel, first);
-                    continue;
-                }
-            };
+            let elements = known.1;
             if is_across {
                 let begins = &mut begins[..count];
                 let row = if repeats { 0 } else { columns.len() };
@@ -438,14 +475,15 @@ impl<'p> WindowReduction<'_, 'p> {
     }
 
     /// The values of some columns of some rows, line by line: the columns of a row or the rows of a column.
-    /// They may enter accumulators.
+    /// Or the accumulators of the lines of a block, which those from one on have entered.
     fn tile<'t>(
         &'t self,
         tiles: &'t mut Tiles<'_>,
         columns: &Range<usize>,
         rows: StridedRange,
         order: LineOrder,
-    ) -> Result<Taken<'t>> {
+        held: Option<Held<'_>>,
+    ) -> Result<&'t [u8]> {
         let (lines, len) = match order {
             LineOrder::ByRow => (rows.count, columns.len()),
             LineOrder::ByColumn => (columns.len(), rows.count),
@@ -491,8 +529,7 @@ impl<'p> WindowReduction<'_, 'p> {
             let lines = if is_alike(load) { 1 } else { lines };
             repeats(load).then(|| (self.inputs[load].offset(columns.start, rows.first), line, lines))
         };
-        let empty = self.empty.filter(|_| order == LineOrder::ByColumn);
-        tiles.run((lines, len), empty, in_place, known, |load, tile| {
+        tiles.run((lines, len), held, in_place, known, |load, tile| {
             let (columns, rows) = part(load);
             self.inputs[load].load(columns, rows, order, tile);
         })
