@@ -65,8 +65,7 @@ impl Once<Py<PyAny>> {
         /// `sys.modules`, the dict in which Python looks itself: to import `sys` costs half a microsecond.
         static MODULES: Once<Py<PyDict>> = Once::new();
         if self.0.get().is_none() {
-            let modules =
-                || Ok(py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?.unbind());
+            let modules = || Ok(py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?.unbind());
             let modules = MODULES.get_or_make(py, modules)?.bind(py);
             let found = modules.get_item(module)?.map(|module| module.getattr_opt(name));
             let Some(value) = found.transpose()?.flatten() else {

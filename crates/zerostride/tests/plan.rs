@@ -104,6 +104,26 @@ fn a_strided_row_is_gathered_once_for_all_rows() {
 }
 
 #[test]
+fn small_operands_of_a_reduction_are_turned_to_lie_as_the_large_one_does() {
+    let _alone = alone();
+    let rand = |shape: &[usize], seed| Expr::from(&Tensor::rand(shape, seed).unwrap());
+    let (places, others, weights) = (rand(&[500, 1, 3], 1), rand(&[400, 3], 2), rand(&[500, 400, 1], 3));
+    let forces = (&places - &others) * &weights;
+    // Along the reduced elements, and along the results.
+    for dim in [1, 0] {
+        let plan = forces.sum(dim).plan().unwrap();
+        assert_eq!((plan.passes(), plan.hoisted().len()), (2, 1), "{plan}");
+        assert!(plan.to_string().contains("(0, 400 | 1)") == (dim == 1), "{plan}");
+        let (peak, limit) = (peak(&forces.sum(dim)), plan.output_bytes() + plan.scratch_bytes() + MIB / 2);
+        assert!(peak <= limit, "{peak} of {limit}: {plan}");
+    }
+    // A large operand is read as it lies, and so are the others beside it.
+    let large = rand(&[500, 400, 3], 4);
+    assert_eq!((&large * &others).sum(1).plan().unwrap().passes(), 1);
+    assert_eq!((places.slice(0, ..9) - &others).sum(1).plan().unwrap().passes(), 1);
+}
+
+#[test]
 fn a_sum_of_squared_differences_holds_the_output_and_a_mebibyte() {
     let _alone = alone();
     let (a, b) = (Tensor::rand(&[600, 1, 64], 1).unwrap(), Tensor::rand(&[1, 500, 64], 2).unwrap());

@@ -210,7 +210,7 @@ fn is_across(strides: &[isize], kept: &Shape) -> bool {
 fn has_neighbours(kept: &Shape, strides: &[Strides], program: &Program) -> bool {
     let [outer @ .., inner] = &kept[..] else { return true };
     let moves = |strides: &Strides| strides.last() != Some(&0);
-    let is_read_once = |load: &Load| !load.strides.iter().any(|&stride| stride == 0);
+    let is_read_once = |load: &Load| !load.strides.contains(&0);
     let mut loads = program.loads.iter().zip(strides);
     *inner >= VECTOR_RESULTS
         || outer.iter().product::<usize>() < 4 * VECTOR_RESULTS
@@ -222,7 +222,8 @@ fn rotated<T: Copy>(of: &[T]) -> SmallVec<[T; 8]> {
     of.last().into_iter().chain(&of[..of.len() - 1]).copied().collect()
 }
 
-/// Whether the results of a block read the same elements of a load: all results do, or all neighbours of many.
+/// Whether the results of a block read the same elements of a load: all results do, or neighbours, of which
+/// there are many.
 fn is_shared(strides: &[isize], kept: &[usize]) -> bool {
     let strides = &strides[..kept.len()];
     let are_many = kept.last().is_some_and(|&inner| inner >= SHORT_PRINTED_LINE_ELEMENTS);

@@ -20,10 +20,9 @@ pub(super) fn is_worth_a_copy(elements: usize, item: usize, of_loop: usize) -> b
         && elements.saturating_mul(item) <= MOST_COPIED_BYTES
 }
 
-/// The loads of a reduction over some of these dimensions that are to be copied, and the dimension that is
-/// innermost in the copies. It is the one that is innermost in larger operands, or, where all are small, the
-/// reduced one: vectors of the others would be gathered element by element, and a few neighbouring results
-/// fill none.
+/// The loads of a reduction over some dimensions of a loop that are to be copied, and the dimension that is
+/// innermost in the copies: the one that is so in larger operands, whose vectors the others would have to be
+/// gathered for, or where all are small the reduced one, since few neighbouring results fill no vector.
 pub(super) fn turned(
     loads: &[Load],
     sizes: &Shape,
@@ -45,7 +44,7 @@ pub(super) fn turned(
         Some(first) => first.filter(|_| larger.all(|other| other == first))?,
         None => last,
     };
-    let has_lines = if reduced.contains(&innermost) { innermost == last && lanes(count) > 1 } else { true };
+    let has_lines = !reduced.contains(&innermost) || innermost == last && lanes(count) > 1;
     let lies_otherwise = |load: &Load| load.strides[innermost] != 0 && nearest(load) != Some(innermost);
     let wanted: SmallVec<[usize; 4]> =
         (0..loads.len()).filter(|&load| lies_otherwise(&loads[load])).collect();

@@ -77,3 +77,52 @@ fn batches_of_pairs_have_rows_and_columns_of_their_own() {
         assert!(bits(&all.select(0, batch).unwrap()) == bits(&one), "batch {batch}");
     }
 }
+
+/// What acts between bodies, as forces do: places (n, 1, k) and (m, k), and a weight for each pair (n, m, 1).
+/// Which operand lies along vectors depends on what is summed, and of few coordinates none does.
+#[test]
+fn what_acts_between_bodies_is_reduced_with_the_bits_of_a_table() {
+    let actions: &[Formula] = &[|a, b, w| (a - b) * w, |_, b, w| b * w, |a, b, _| a.maximum(b)];
+    let reductions: &[fn(&Expr, isize) -> Expr] = &[
+        |x, dim| x.sum(dim),
+        |x, dim| x.amax(keepdim(dim)) + 1,
+        |x, dim| x.prod(dim),
+        |x, dim| x.argmin(dim),
+        |x, dim| x.to_dtype(DType::F32).var(dim),
+        |x, dim| x.gt(0.25).any(dim),
+    ];
+    // Of one lane, of 16 and of 64.
+    for (n, m, k) in
+        [(200, 140, 3), (30, 1100, 2), (40, 5000, 1), (64, 130, 17), (300, 110, 3), (300, 20, 40)]
+    {
+        for dtype in [DType::F32, DType::F64, DType::I32] {
+            let random = |shape: &[usize], seed| {
+                let random = Tensor::rand(shape, seed).unwrap();
+                let scale = if dtype == DType::I32 { 100.0 } else { 1.0 };
+                Expr::from((random * scale).eval().unwrap().to_dtype(dtype).unwrap())
+            };
+            let (a, b, w) = (random(&[n, k], 1), random(&[m, k], 2), random(&[n, m], 3));
+            let turned = |x: &Expr| Expr::from(x.eval().unwrap().t().unwrap().row_major().unwrap()).t();
+            let apart = random(&[m, 2 * k], 2).slice(1, ..k as isize);
+            let layouts =
+                [(&a, &b, &w), (&turned(&a), &b, &w), (&a, &turned(&b), &turned(&w)), (&a, &apart, &w)];
+            for (layout, (a, b, w)) in layouts.into_iter().enumerate() {
+                for (action, of) in actions.iter().enumerate() {
+                    let act = || of(&a.unsqueeze(1), b, &w.unsqueeze(-1));
+                    let table = Expr::from(act().eval().unwrap());
+                    for (nth, reduce) in
+                        reductions.iter().enumerate().filter(|(nth, _)| (nth + layout) % 3 == action)
+                    {
+                        for dim in [0, 1] {
+                            let (fused, stored) = (reduce(&act(), dim), reduce(&table, dim));
+                            assert!(
+                                bits(&fused.eval().unwrap()) == bits(&stored.eval().unwrap()),
+                                "action {action}, reduction {nth} over {dim}, {n} x {m} x {k} of {dtype}, {layout}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

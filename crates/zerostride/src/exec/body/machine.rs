@@ -569,9 +569,9 @@ impl<'a> Tiles<'a> {
     }
 
     /// Lets accumulators be taken, one for each element of a row, that are all `empty` before the elements of
-    /// a lane enter them by another program: of each load those that are `in_place`, or else what `load`
-    /// fills a tile with. Whether it did: not without code, nor if a tile would have more than `most`
-    /// elements.
+    /// a lane enter them by another program: of each load those that are `in_place`, or else as many rows of a
+    /// tile as `load` fills, one if all are the same. Whether it did: not without code, nor if a tile would
+    /// have more than `most` elements.
     ///
     /// # Panics
     /// If a load has fewer rows or elements, the tiles have room for less than a row, or a lane has other
@@ -581,8 +581,7 @@ impl<'a> Tiles<'a> {
         (program, empty): (&Compiled, &[u8]),
         (rows, len, most): (usize, usize, usize),
         lanes: (impl Iterator<Item = (usize, usize)>, usize),
-        in_place: impl Fn(usize) -> Option<Feed<'b>>,
-        distinct: impl Fn(usize) -> usize,
+        in_place: impl Fn(usize) -> Result<Feed<'b>, usize>,
         mut load: impl FnMut(usize, &mut [u8]),
         take: impl FnMut(&[u8], usize),
     ) -> bool {
@@ -591,17 +590,17 @@ impl<'a> Tiles<'a> {
         let tiles = self.loads.iter_mut().zip(&mut self.loaded).zip(&program.loads);
         for (index, ((tile, loaded), &(kind, item))) in tiles.enumerate() {
             let line = if kind == LoadKind::Splat { 1 } else { len };
-            let feed = in_place(index).or_else(|| {
-                let own = distinct(index);
-                let numel = own.checked_mul(line).filter(|numel| *numel <= most)?;
-                *loaded = None;
-                let bytes = room(tile, numel * item);
-                load(index, bytes);
-                let step = if own < rows { 0 } else { line as isize };
-                Some(ElementSlice { bytes, item, first: 0 }.rows(rows, line, step))
+            feeds.push(match in_place(index) {
+                Ok(feed) => feed,
+                Err(own) if own.saturating_mul(line) > most => return false,
+                Err(own) => {
+                    *loaded = None;
+                    let bytes = room(tile, own * line * item);
+                    load(index, bytes);
+                    let step = if own < rows { 0 } else { line as isize };
+                    ElementSlice { bytes, item, first: 0 }.rows(rows, line, step)
+                }
             });
-            let Some(feed) = feed else { return false };
-            feeds.push(feed);
         }
         let held = room(&mut self.result, len * empty.len());
         program.accumulate_lanes(code, ((rows, len), &feeds), lanes, (empty, held), take);

@@ -31,7 +31,7 @@ use crate::{Result, interrupt, num_threads};
 /// Elements that one task takes at least, where each result has a power of two of leaves.
 const GROUP_ELEMENTS: usize = 64 * LEAF_ELEMENTS;
 
-/// Elements of neighbouring results of a lane each that are worth a block of their own, if they can be read in
+/// Elements of neighbouring results of one lane that are worth a block of their own, if they can be read in
 /// place.
 const BLOCK_ELEMENTS: usize = 1024;
 
@@ -411,14 +411,16 @@ impl<'p> WindowReduction<'_, 'p> {
             let is_splat = program.loads[load].0 == LoadKind::Splat;
             columns.start..if is_splat { columns.start + 1 } else { columns.end }
         };
-        let in_place = |load: usize| {
-            let columns = part(load);
-            let (at, step) = self.inputs[load].lines(columns.clone(), all, LineOrder::ByRow)?;
-            Some(self.slices[load]?.at(at).rows(rows.len(), columns.len(), step))
-        };
-        let one = |load: usize| {
+        // Rows that are all the same are in a tile once.
+        let own = |load: usize| {
             let is_same = self.walk.loads[load].1[self.walk.kept..].iter().all(|&stride| stride == 0);
             if is_same { StridedRange { count: 1, ..all } } else { all }
+        };
+        let in_place = |load: usize| {
+            let columns = part(load);
+            let lines = self.inputs[load].lines(columns.clone(), all, LineOrder::ByRow);
+            let (slice, (at, step)) = self.slices[load].zip(lines).ok_or(own(load).count)?;
+            Ok(slice.at(at).rows(rows.len(), columns.len(), step))
         };
         let count = self.walk.grid.count;
         let of_lanes = lane_rows(count, rows.clone()).map(|(first, count)| (first - rows.start, count));
@@ -427,8 +429,7 @@ impl<'p> WindowReduction<'_, 'p> {
             (rows.len(), columns.len(), REDUCED_TILE_ELEMENTS),
             (of_lanes, lanes(count)),
             in_place,
-            |load| one(load).count,
-            |load, tile| self.inputs[load].load(part(load), one(load), LineOrder::ByRow, tile),
+            |load, tile| self.inputs[load].load(part(load), own(load), LineOrder::ByRow, tile),
             |row, first| fold.rows(row, &[0], rows.start + first, true),
         )
     }
