@@ -569,8 +569,8 @@ impl<'a> Tiles<'a> {
     }
 
     /// Lets accumulators be taken, one for each element of a row, that are all `empty` before the elements of
-    /// a lane enter them by another program: of each load those that are `in_place`, or else as many rows of a
-    /// tile as `load` fills, one if all are the same. Whether it did: not without code, nor if a tile would
+    /// a lane enter them by another program: of each load those that are `in_place`, or else as many rows of
+    /// a tile as `load` fills, one if all are the same. Whether it did: not without code, nor if a tile would
     /// have more than `most` elements.
     ///
     /// # Panics
