@@ -21,7 +21,8 @@ pub enum Read {
     /// Accumulators: what the code makes of one and an element replaces it. The elements along a row enter so
     /// many contiguous ones in turn, a power of two from 16 to 2048, which are the row's.
     Along(u32),
-    /// Accumulators, one for each element of a row, which the elements of all rows enter.
+    /// One element, with which accumulators begin: one for each element of a row, which the elements of all
+    /// rows enter.
     Across,
 }
 
@@ -31,7 +32,7 @@ impl Read {
         matches!(self, Read::Stepped(_))
     }
 
-    /// Whether these are accumulators.
+    /// Whether these are accumulators, or what they begin with.
     pub fn is_accumulators(&self) -> bool {
         matches!(self, Read::Along(_) | Read::Across)
     }

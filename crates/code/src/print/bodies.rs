@@ -106,7 +106,7 @@ impl Bodies {
         let mut buffers = vec![NONE; row.reads.len() + row.writes.len()];
         for (operand, buffer) in buffers.iter_mut().enumerate() {
             let read = row.reads.get(operand);
-            let is_one = matches!(read, Some(Read::Splat | Read::Number));
+            let is_one = matches!(read, Some(Read::Splat | Read::Number | Read::Across));
             if read.is_some_and(Read::is_stepped) || row.is_part(operand) || machine.has_buffers && !is_one {
                 *buffer = stack;
                 // No element has more than 8 bytes.

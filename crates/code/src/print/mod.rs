@@ -11,8 +11,8 @@
 //! memory of theirs. Two operands that are the parts of elements begin 8 bytes from each other. A result may
 //! be the same elements as a contiguous input of as many bytes an element, and parts may be those of two
 //! inputs that are parts, too, or are read 16 bytes apart; otherwise, no result shares memory with another
-//! operand. Accumulators are given twice, as input and as result; all of those that a row goes along are read
-//! and written, however many elements it has.
+//! operand. Accumulators that a row goes along are given twice, as input and as result; all of them are read
+//! and written, however many elements it has. Those that rows go across are the result, which has one row.
 
 pub mod aarch64;
 mod bodies;

@@ -264,7 +264,7 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], what: Results) {
                     ([rows, count], [random.one_of(&[0, own, step * count as isize]), step])
                 }
                 Read::Along(turn) => ([rows, turn as usize], [apart(turn as usize), own]),
-                Read::Across => ([1, count], [0, own]),
+                Read::Across => ([1, 1], [0, 0]),
                 Read::Part => unreachable!("they are paired"),
             };
             let at_end = random.is_one_in(2);
@@ -298,7 +298,7 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], what: Results) {
                 Read::Vector if what == Results::Apart => {
                     places[input].own == own && is_apart(&places[input]) && !is_taken[input]
                 }
-                way => way.is_accumulators(),
+                way => matches!(way, Read::Along(_)),
             });
             let element = if are_parts { 2 * own } else { own };
             let line = ((count + random.below(3)) * element) as isize;

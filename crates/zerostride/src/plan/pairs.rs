@@ -25,10 +25,9 @@ pub(crate) struct Pairs {
     pub(crate) known: Option<KnownPairs>,
 }
 
-/// A reduction over pairs that has a kernel.
+/// A sum over pairs that has a kernel.
 #[derive(Clone, Copy)]
 pub(crate) struct KnownPairs {
-    op: Reduction,
     dtype: DType,
     term: Term,
     depth: usize,
@@ -59,11 +58,9 @@ impl Pairs {
 
 impl KnownPairs {
     fn find(op: Reduction, program: &Program, are_rows: &[bool], depth: usize) -> Option<KnownPairs> {
-        let (row, column) = match are_rows {
-            [true, false] => (0, 1),
-            [false, true] => (1, 0),
-            _ => return None,
-        };
+        if op != Reduction::Sum || !matches!(are_rows, [true, false] | [false, true]) {
+            return None;
+        }
         let load = |register: usize| match program.instructions[register] {
             Instruction::Load(load) => Some(load),
             _ => None,
@@ -72,41 +69,25 @@ impl KnownPairs {
             Instruction::Map { op, operands, .. } => Some((*op, &operands[..])),
             _ => None,
         };
-        let difference = |register: usize| {
-            matches!(map(register), Some((Op::Sub, &[a, b]))
-            if load(a).is_some() && load(b).is_some() && load(a) != load(b))
-        };
-        let widened = |register: usize| match program.instructions[register] {
-            Instruction::Cast(narrow) => difference(narrow),
-            _ => false,
-        };
-        let (last, operands) = map(program.result)?;
-        let squared = match (last, operands) {
-            (Op::Square, &[a]) => Some(a),
-            (Op::Mul, &[a, b]) if a == b => Some(a),
-            _ => None,
-        };
-        let term = match (last, operands) {
-            _ if squared.is_some_and(difference) => Term::SquaredDifference,
-            _ if squared.is_some_and(widened) => Term::WidenedSquaredDifference,
-            (Op::Abs, &[a]) if difference(a) => Term::AbsoluteDifference,
-            (Op::Mul, &[a, b]) if load(a)? != load(b)? => Term::Product,
-            (Op::Add, &[a, b]) if load(a)? != load(b)? => Term::Sum,
-            (Op::Sub, &[a, b]) if load(a)? == row && load(b)? == column => Term::Difference,
-            (Op::Sub, &[a, b]) if load(a)? == column && load(b)? == row => Term::Reversed,
+        let are_both = |a: usize, b: usize| load(a).is_some() && load(b).is_some() && load(a) != load(b);
+        let is_difference =
+            |register: usize| matches!(map(register), Some((Op::Sub, &[a, b])) if are_both(a, b));
+        let term = match map(program.result)? {
+            (Op::Square, &[a]) if is_difference(a) => Term::SquaredDifference,
+            (Op::Mul, &[a, b]) if a == b && is_difference(a) => Term::SquaredDifference,
+            (Op::Abs, &[a]) if is_difference(a) => Term::AbsoluteDifference,
+            (Op::Mul, &[a, b]) if are_both(a, b) => Term::Product,
             _ => return None,
         };
         let dtype = program.dtypes[0];
-        let results = term.results(dtype);
-        let found = KnownPairs { op, dtype, term, depth };
+        let found = KnownPairs { dtype, term, depth };
         // Converted loads are tiles.
-        let is_plain = program.dtypes[program.result] == results
-            && program.dtypes.iter().all(|&other| other == dtype || other == results);
+        let is_plain = program.dtypes.iter().all(|&other| other == dtype);
         (is_plain && found.kernel(PAIR_COLUMNS).is_some()).then_some(found)
     }
 
     /// The kernel for rows of so many results, a multiple of [`PAIR_COLUMNS`].
     pub(crate) fn kernel(&self, width: usize) -> Option<Pairwise> {
-        Pairwise::new(self.op, self.dtype, self.term, self.depth, width)
+        Pairwise::new(self.dtype, self.term, self.depth, width)
     }
 }

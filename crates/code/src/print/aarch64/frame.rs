@@ -121,7 +121,7 @@ impl Writer<'_> {
             self.point(operand);
         }
         self.before(once);
-        if self.row.accumulators() == Some(Read::Across) {
+        if self.is_across() {
             self.rows_inside(of_row, inside);
         } else {
             self.rows_outside(of_row, inside);
@@ -175,11 +175,9 @@ impl Writer<'_> {
             return;
         };
         let bytes = self.row.code.inputs()[accumulators].bits() / 8;
-        let is_part = body.extent == Extent::Part;
-        if is_part {
-            self.copy(accumulators, bytes, None, true);
+        for copy in 0..body.copies as u8 {
+            self.splat(accumulators, bytes, first + copy);
         }
-        self.move_accumulators(body, (first, bytes), words::LDR);
         self.assembler.put_with(words::MOV, ROWS_LEFT, 0, ROWS);
         self.assembler.align();
         let top = self.assembler.here();
@@ -194,8 +192,8 @@ impl Writer<'_> {
             self.rewind(operand);
         }
         self.move_accumulators(body, (first, bytes), words::STR);
-        if is_part {
-            self.copy(accumulators, bytes, None, false);
+        if body.extent == Extent::Part {
+            self.copy(self.row.reads.len(), bytes, None, false);
         }
     }
 
@@ -299,16 +297,22 @@ impl Writer<'_> {
         (SCRATCH, 0)
     }
 
-    /// The input that has accumulators.
+    /// The input that has accumulators, or what they begin with.
     fn accumulators(&self) -> Option<usize> {
         self.row.accumulators().map(|_| self.row.reads.len() - 1)
+    }
+
+    /// Whether rows go across accumulators.
+    fn is_across(&self) -> bool {
+        self.row.accumulators() == Some(Read::Across)
     }
 
     /// Where among the pointers that of an operand is, if it is among them.
     fn place(&self, operand: usize) -> Option<usize> {
         match self.accumulators() {
-            // Accumulators are the last input and the result.
-            Some(input) if operand >= input => Some(TURNS),
+            // Accumulators are the result, and the last input where a row goes along them.
+            Some(input) if operand > input => Some(TURNS),
+            Some(input) if operand == input => Some(TURNS).filter(|_| !self.is_across()),
             Some(_) => Some(operand).filter(|&operand| operand < TURNS),
             None => Some(operand).filter(|&operand| operand < POINTERS.len()),
         }
@@ -322,7 +326,7 @@ impl Writer<'_> {
     /// Reads the address of an operand that has a register.
     fn point(&mut self, operand: usize) {
         if let Some(place) = self.place(operand)
-            && self.accumulators().is_none_or(|input| operand <= input)
+            && self.accumulators().is_none_or(|input| operand <= input || self.is_across())
         {
             self.argument(POINTERS[place], operand);
         }
@@ -449,9 +453,21 @@ impl Writer<'_> {
             .put(with(words::SUB_SHIFTED, turns, turns, LIMIT) | words::number(bytes.trailing_zeros()));
     }
 
+    /// One element of an input in a whole register.
+    fn splat(&mut self, input: usize, bytes: u32, to: u8) {
+        let pointer = self.pointer(input);
+        let word = match bytes {
+            1 => words::LD1R_8,
+            2 => words::LD1R_16,
+            4 => words::LD1R_32,
+            _ => words::LD1R_64,
+        };
+        self.assembler.put_with(word, vector(to), pointer, 0);
+    }
+
     /// Loads or stores the accumulators of a body from the index on, or in their buffer.
     fn move_accumulators(&mut self, body: &Body, (first, bytes): (u8, u32), by_bytes: [u32; 4]) {
-        let (address, operand) = (ADDRESSES[TURNS], self.row.reads.len() - 1);
+        let (address, operand) = (ADDRESSES[TURNS], self.row.reads.len());
         if body.extent == Extent::Part {
             self.assembler.add(address, STACK, self.buffers[operand].into());
         } else {
@@ -492,8 +508,7 @@ impl Writer<'_> {
     fn begin(&mut self, body: &Body) {
         let is_part = body.extent == Extent::Part;
         let elements = (!is_part).then_some(body.copies * self.steps.lanes);
-        let is_across = self.row.accumulators() == Some(Read::Across);
-        let stay = is_across || body.extent == Extent::Turns;
+        let stay = self.is_across() || body.extent == Extent::Turns;
         let mut widths = [None; ADDRESSES.len()];
         for (result, bytes) in self.steps.stored() {
             if let Some(place) = self.place(self.row.reads.len() + result) {
@@ -648,16 +663,7 @@ impl Writer<'_> {
                 let operand = self.row.reads.len() + result as usize;
                 self.elements(make, (operand, bytes, offset), copy, register(args[0]));
             }
-            Act::Splat { input, bytes } => {
-                let pointer = self.pointer(input as usize);
-                let word = match bytes {
-                    1 => words::LD1R_8,
-                    2 => words::LD1R_16,
-                    4 => words::LD1R_32,
-                    _ => words::LD1R_64,
-                };
-                self.assembler.put_with(word, vector(to), pointer, 0);
-            }
+            Act::Splat { input, bytes } => self.splat(input as usize, bytes, to),
             Act::Make(Make { word, shape }) => {
                 let [first, second] = [0, 1].map(|nth| if nth < count { Some(args[nth]) } else { None });
                 match shape {

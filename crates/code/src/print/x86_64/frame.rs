@@ -117,7 +117,7 @@ impl Writer<'_> {
             self.point(operand);
         }
         self.before(once);
-        if self.row.accumulators() == Some(Read::Across) {
+        if self.is_across() {
             self.rows_inside(of_row, inside);
         } else {
             self.rows_outside(of_row, inside);
@@ -189,11 +189,9 @@ impl Writer<'_> {
             return;
         };
         let bytes = self.row.code.inputs()[accumulators].bits() / 8;
-        let is_buffered = whole.is_none() && self.set == Set::Avx2;
-        if is_buffered {
-            self.copy(accumulators, bytes, None, true);
+        for copy in 0..body.copies as u8 {
+            self.splat(accumulators, bytes, first + copy);
         }
-        self.move_accumulators(body, (first, bytes), true);
         let top = self.assembler.label();
         self.assembler.put(Encoding::Mov_r64_rm64, &[register(ROWS_LEFT), register(ROWS)]);
         self.assembler.align();
@@ -210,8 +208,8 @@ impl Writer<'_> {
             self.rewind(operand);
         }
         self.move_accumulators(body, (first, bytes), false);
-        if is_buffered {
-            self.copy(accumulators, bytes, None, false);
+        if whole.is_none() && self.set == Set::Avx2 {
+            self.copy(self.row.reads.len(), bytes, None, false);
         }
     }
 
@@ -234,13 +232,12 @@ impl Writer<'_> {
     /// The registers that are the caller's.
     fn saved(&self) -> Vec<Register> {
         let has_buffers = self.buffers.iter().any(|&buffer| buffer != NONE);
-        let is_across = self.row.accumulators() == Some(Read::Across);
         let fetches = |step: &Step| matches!(step.act, Act::Make(Make { shape: Shape::Fetch { .. }, .. }));
         let fetches = self.steps.steps.iter().any(fetches);
         let copying = COPYING.into_iter().filter(|own| has_buffers || fetches && FETCHING.contains(own));
         let pointer = (0..self.operands()).any(|operand| self.own_pointer(operand) == Some(TURNS));
         let pointer = pointer.then_some(TURNS);
-        copying.chain(pointer).chain(is_across.then_some(ROWS_LEFT)).collect()
+        copying.chain(pointer).chain(self.is_across().then_some(ROWS_LEFT)).collect()
     }
 
     fn enter(&mut self, stack: u32, saved: &[Register]) {
@@ -278,9 +275,14 @@ impl Writer<'_> {
         at(ARGUMENTS, 8 * index as u32)
     }
 
-    /// The input that has accumulators.
+    /// The input that has accumulators, or what they begin with.
     fn accumulators(&self) -> Option<usize> {
         self.row.accumulators().map(|_| self.row.reads.len() - 1)
+    }
+
+    /// Whether rows go across accumulators.
+    fn is_across(&self) -> bool {
+        self.row.accumulators() == Some(Read::Across)
     }
 
     /// Where the distance from row to row of an operand is.
@@ -291,8 +293,9 @@ impl Writer<'_> {
     /// The register that holds the address of an operand, if it has one.
     fn own_pointer(&self, operand: usize) -> Option<Register> {
         match self.accumulators() {
-            // Accumulators are the last input and the result.
-            Some(accumulators) if operand >= accumulators => Some(TURNS),
+            // Accumulators are the result, and the last input where a row goes along them.
+            Some(input) if operand > input => Some(TURNS),
+            Some(input) if operand == input => Some(TURNS).filter(|_| !self.is_across()),
             Some(_) => POINTERS[..POINTERS.len() - 1].get(operand).copied(),
             None => POINTERS.get(operand).copied(),
         }
@@ -301,7 +304,7 @@ impl Writer<'_> {
     /// Reads the address of an operand that has a register.
     fn point(&mut self, operand: usize) {
         if let Some(pointer) = self.own_pointer(operand)
-            && self.accumulators().is_none_or(|input| operand <= input)
+            && self.accumulators().is_none_or(|input| operand <= input || self.is_across())
         {
             self.assembler.put(Encoding::Mov_r64_rm64, &[register(pointer), self.argument(operand)]);
         }
@@ -487,7 +490,7 @@ impl Writer<'_> {
     /// Loads or stores the accumulators of a body from the index on.
     fn move_accumulators(&mut self, body: &Body, (first, bytes): (u8, u32), is_load: bool) {
         (self.copies, self.extent) = (body.copies, body.extent);
-        let (vector, operand) = (self.steps.lanes * bytes, self.row.reads.len() - 1);
+        let (vector, operand) = (self.steps.lanes * bytes, self.row.reads.len());
         let (mask, is_zeroing) = self.tail_mask(bytes);
         for copy in 0..body.copies {
             let memory = self.elements(operand, bytes, 0, copy);

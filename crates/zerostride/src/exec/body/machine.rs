@@ -51,10 +51,9 @@ impl Calls<'_> {
         unsafe { code.code.call(arguments.as_mut_ptr(), len * code.parts, rows) };
     }
 
-    /// Lets elements enter the accumulators at an address, which are the last two operands.
+    /// Lets the accumulators be at an address, which are the last operand.
     fn enter(&mut self, held: *mut u8) {
-        let inputs = self.operands.len() - 2;
-        self.operands[inputs..].iter_mut().for_each(|operand| operand.first = held);
+        self.operands.last_mut().expect("there is a result").first = held;
     }
 }
 
@@ -331,19 +330,23 @@ impl Compiled {
     ) {
         self.check_feeds(rows, len, feeds);
         let is_own = self.accumulating.as_ref().is_some_and(|code| matches!(code.end(), End::Across(_)));
-        assert!(is_own && len.checked_mul(self.item) == Some(held.len()));
+        assert!(is_own && empty.len() == self.item && len.checked_mul(self.item) == Some(held.len()));
         let loads = feeds.iter().map(|feed| {
             let RowAddress { first, step: to_next } = feed.place();
             (RowAddress { first, step: to_next.wrapping_mul(step as isize) }, to_next)
         });
-        let end = (RowAddress { first: held.as_mut_ptr(), step: 0 }, self.item);
-        let mut calls = self.calls(code, loads, [(end, 0); 2]);
+        let ends = [empty.as_ptr().cast_mut(), held.as_mut_ptr()];
+        let ends = ends.map(|first| ((RowAddress { first, step: 0 }, self.item), 0));
+        let mut calls = self.calls(code, loads, ends);
         for (first, count) in lanes {
-            assert!(count == 0 || first + (count - 1) * step < rows);
-            repeat(empty, held);
-            calls.enter(held.as_mut_ptr());
-            // SAFETY: the feeds have these rows, and there is an accumulator for each of their elements.
-            unsafe { calls.run(first, count, len) };
+            if count == 0 {
+                repeat(empty, held);
+            } else {
+                assert!(first + (count - 1) * step < rows);
+                calls.enter(held.as_mut_ptr());
+                // SAFETY: the feeds have these rows, and there is an accumulator for each of their elements.
+                unsafe { calls.run(first, count, len) };
+            }
             take(held, first);
         }
     }
@@ -370,8 +373,7 @@ impl Compiled {
             let elements = if kind == LoadKind::Splat { lines } else { len };
             assert!(!matches!(kind, LoadKind::Stepped(_)) && load.len() == elements * depth * item);
         }
-        repeat(empty, held);
-        let held = held.as_mut_ptr();
+        let (held, empty) = (held.as_mut_ptr(), empty.as_ptr().cast_mut());
         for lane in 0..lanes {
             let places = loads.iter().zip(&self.loads).map(|(load, &(kind, item))| {
                 let (row, further) = match kind {
@@ -381,8 +383,9 @@ impl Compiled {
                 let first = load.as_ptr().cast_mut().wrapping_add(lane * row);
                 (RowAddress { first, step: (lanes * row) as isize }, further as isize)
             });
-            let end = (RowAddress { first: held.wrapping_add(lane * bytes), step: 0 }, self.item);
-            let mut calls = self.calls(code, places, [(end, (lanes * bytes) as isize); 2]);
+            let ends = [(empty, 0), (held.wrapping_add(lane * bytes), (lanes * bytes) as isize)];
+            let ends = ends.map(|(first, further)| ((RowAddress { first, step: 0 }, self.item), further));
+            let mut calls = self.calls(code, places, ends);
             for line in 0..lines {
                 // SAFETY: the loads have these rows of elements, and each lane of a line has accumulators of
                 // its own.

@@ -125,7 +125,7 @@ impl PairLoop {
     /// The most columns that are packed at once.
     fn most(&self) -> usize {
         let Pairs { depth, columns, .. } = self.pairs;
-        let wide = (4 * TILE_ELEMENTS / depth).clamp(128, 1024).min(columns.next_multiple_of(PAIR_COLUMNS));
+        let wide = (4 * TILE_ELEMENTS / depth).clamp(256, 1024).min(columns.next_multiple_of(PAIR_COLUMNS));
         wide / PAIR_COLUMNS * PAIR_COLUMNS
     }
 
