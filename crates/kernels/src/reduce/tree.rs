@@ -295,6 +295,17 @@ fn halve<R: Rule>(state: &mut R::State, mut left: usize, width: usize) {
     }
 }
 
+/// Copies accumulators.
+#[inline(always)]
+fn copy_states<R: Rule>(from: &R::State, to: &mut R::State, len: usize) {
+    let mut at = 0;
+    while at + R::Vector::LEN <= len {
+        R::write(R::read(from, at), to, at);
+        at += R::Vector::LEN;
+    }
+    (at..len).for_each(|at| R::One::write(R::One::read(from, at), to, at));
+}
+
 /// Combines each accumulator of `left` with its neighbour in `right`, in place.
 #[inline(always)]
 fn merge_states<R: Rule>(left: &R::State, right: &mut R::State, len: usize) {
@@ -433,13 +444,19 @@ impl<R: Rule> TakeLeaves<'_, R> {
                 let steps = leaf_steps::<R>(elements, &panel, leaf, (first, lanes), (&tree.numbers, flips));
                 spread::<R, _>(&mut tree.leaf, true, &steps, lanes * width);
                 halve::<R>(&mut tree.leaf, lanes * width, width);
+                if columns == 1 {
+                    // The results of all leaves are the same, and so those of subtrees.
+                    copy_states::<R>(&tree.leaf, &mut tree.current, width);
+                    tree.push::<R>(lanes.ilog2() as usize);
+                    continue;
+                }
                 for at in 0..width {
                     let (taken, one) = (tree.taken + leaf * lanes, R::One::read(&tree.leaf, at));
                     push_one::<R>(&mut tree.subtrees, taken, lanes, column * width + at, one);
                 }
             }
         }
-        tree.taken += count * lanes;
+        tree.taken += if columns == 1 { 0 } else { count * lanes };
     }
 }
 
