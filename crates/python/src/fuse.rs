@@ -488,13 +488,6 @@ impl Library {
         if memory::is_torch(object)? {
             return Ok(Library::Torch);
         }
-        let is_own = object.cast::<PyTensor>().is_ok();
-        if !is_own && !memory::is_numpy(object)? && memory::is_made_from_torch(object)? {
-            // `_autograd.py` asks the class.
-            return Err(PyTypeError::new_err(
-                "a class made from torch.Tensor decides what its tensors become",
-            ));
-        }
         let module = object.get_type().getattr("__module__")?;
         let module = module.cast::<PyString>().map(|module| module.to_string()).unwrap_or_default();
         Ok(match module.split('.').next() {
