@@ -371,15 +371,7 @@ impl<'e> Lowerer<'e, '_> {
 
     /// Adds a step that copies each element of an operand once, without gaps.
     fn gather(&mut self, expr: &Expr, (source, layout): (ElementSource, Layout)) {
-        let (shape, strides, offset) = layout.into_parts();
-        let is_stretched = strides.iter().map(|&stride| stride == 0);
-        let sizes: SmallVec<[usize; 8]> =
-            shape.iter().zip(is_stretched).map(|(&size, once)| if once { 1 } else { size }).collect();
-        let own = Shape::new(&sizes).expect("no size is larger than the operand's");
-        let from = Layout::new(own.clone(), strides, offset).expect("fewer of the operand's elements");
-        let to = Layout::contiguous(own.clone());
-        let work = copying(expr, (source, from), &to);
-        let seen = to.broadcast_to(&shape).expect("sizes differ where they are 1");
+        let (own, seen, work) = gathering(expr, (source, layout), &DimOrder::new());
         self.push((expr, &DimOrder::new()), own, seen, (true, work));
     }
 
@@ -404,13 +396,10 @@ impl<'e> Lowerer<'e, '_> {
     /// The load of a copy, in which a dimension is innermost, of what a load reads of a node in a loop of
     /// these sizes.
     fn copy_before(&mut self, expr: &Expr, (load, sizes, innermost): &(Load, Shape, usize)) -> Load {
-        let once =
-            sizes.iter().zip(&*load.strides).map(|(&size, &stride)| if stride == 0 { 1 } else { size });
-        let own = Shape::new(&once.collect::<SmallVec<[usize; 8]>>()).expect("no size is larger");
+        let layout = Layout::new(sizes.clone(), load.strides.clone(), load.offset).expect("it is read so");
         let others = (0..sizes.ndim()).filter(|dim| dim != innermost);
-        let to = lying(&own, &others.chain([*innermost]).collect());
-        let from = Layout::new(own.clone(), load.strides.clone(), load.offset).expect("it is read so");
-        let work = copying(expr, (load.source, from), &to);
+        let order = others.chain([*innermost]).collect();
+        let (own, seen, work) = gathering(expr, (load.source, layout), &order);
         let Lowered { buffers, steps, .. } = &mut self.lowered;
         let output = buffers.len();
         let maker = load.source.buffer().and_then(|own| steps.iter().position(|step| step.output == own));
@@ -418,7 +407,6 @@ impl<'e> Lowerer<'e, '_> {
         steps.insert(maker.map_or(0, |maker| maker + 1), step);
         buffers.push(Buffer { dtype: load.dtype, shape: own, slot: output });
         self.computed.push((expr.id(), DimOrder::new()));
-        let seen = to.broadcast_to(sizes).expect("sizes differ where they are 1");
         let (_, strides, offset) = seen.into_parts();
         Load { source: ElementSource::Buffer(output), dtype: load.dtype, strides, offset }
     }
@@ -598,6 +586,25 @@ impl<'e> Lowerer<'e, '_> {
         }
         Ok(register)
     }
+}
+
+/// A copy that has each element of a node's value once, without gaps and with its dimensions in an order: its
+/// shape, how the value lies there, and the work.
+fn gathering(
+    expr: &Expr,
+    (source, layout): (ElementSource, Layout),
+    order: &DimOrder,
+) -> (Shape, Layout, Work) {
+    let (shape, strides, offset) = layout.into_parts();
+    let is_stretched = strides.iter().map(|&stride| stride == 0);
+    let sizes: SmallVec<[usize; 8]> =
+        shape.iter().zip(is_stretched).map(|(&size, once)| if once { 1 } else { size }).collect();
+    let own = Shape::new(&sizes).expect("no size is larger than the value's");
+    let from = Layout::new(own.clone(), strides, offset).expect("fewer of the value's elements");
+    let to = lying(&own, order);
+    let work = copying(expr, (source, from), &to);
+    let seen = to.broadcast_to(&shape).expect("sizes differ where they are 1");
+    (own, seen, work)
 }
 
 /// The work that copies a node's value to layout `to`.

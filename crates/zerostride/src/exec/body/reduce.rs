@@ -282,13 +282,14 @@ impl<'p> WindowReduction<'_, 'p> {
         let Range { start, end } = out.columns();
         let inner = self.walk.grid.inner;
         let (tiles, fold, results) = worker;
+        // Whether a block has neighbours only.
+        let is_even = match self.form {
+            FoldForm::Across => self.is_in_place || self.across.is_some() && self.walk.is_of_neighbours(),
+            FoldForm::Narrow => self.is_in_place,
+            FoldForm::Along => self.direct.is_some(),
+        };
         let mut first = start;
         while first < end {
-            let is_even = match self.form {
-                FoldForm::Across => self.is_in_place || self.across.is_some() && self.walk.is_of_neighbours(),
-                FoldForm::Narrow => self.is_in_place,
-                FoldForm::Along => self.direct.is_some(),
-            };
             let even = if is_even { (first / inner + 1) * inner } else { end };
             let columns = first..end.min(first + self.columns).min(even);
             fold.start(columns.len());
