@@ -50,10 +50,7 @@ macro_rules! parts {
             #[inline(always)]
             fn plus(self, other: Self) -> Self { self + other }
             #[inline(always)]
-            fn times(self, other: Self) -> Self {
-                let Pair { re, im }: Pair<f64> = math::mul(self.parts(), other.parts());
-                Self::from_parts(re, im)
-            }
+            fn times(self, other: Self) -> Self { math::mul(self, other) }
         })*
     };
 }

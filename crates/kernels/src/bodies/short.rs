@@ -29,9 +29,9 @@ bodies! {
     Add(a, b) -> Pair<V> => math::add(a, b);
     Angle(z) -> V => math::angle(z);
     Div(a, b) -> Pair<V> => short::div(a, b);
-    Mul(a, b) -> Pair<V> => short::mul(a, b);
+    Mul(a, b) -> Pair<V> => math::mul(a, b);
     Neg(z) -> Pair<V> => math::neg(z);
     Reciprocal(z) -> Pair<V> => short::div(Pair::new(V::num(1.0), V::num(0.0)), z);
-    Square(z) -> Pair<V> => short::mul(z, z);
+    Square(z) -> Pair<V> => math::mul(z, z);
     Sub(a, b) -> Pair<V> => math::sub(a, b);
 }

@@ -4,7 +4,7 @@ use num_complex::Complex;
 
 use super::super::dw::{Dw, two_prod};
 use super::super::{clamp, hypot};
-use super::{Part, is_finite, is_inf, is_infinite, is_nan, is_zero, num, scaled, select};
+use super::{Part, is_finite, is_inf, is_infinite, is_nan, is_zero, mul, num, scaled, select};
 use crate::lane::{Bits, rare};
 
 /// Beyond, quotients of normalised numbers are infinite or 0.
@@ -25,12 +25,6 @@ fn exponent<W: Part>(x: W) -> W {
 fn normalised<W: Part>(z: Complex<W>) -> (Complex<W>, W) {
     let n = exponent(z.re.abs().max(z.im.abs()));
     (Complex::new(scaled(z.re, -n), scaled(z.im, -n)), n)
-}
-
-/// The product by the formula, with NaN where an infinity meets a zero, as in PyTorch.
-#[inline(always)]
-pub(super) fn mul<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
-    Complex::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
 }
 
 /// The product as in C99: an infinite factor makes it infinite even beside NaN parts.

@@ -10,8 +10,8 @@ use super::super::trig::sin_cos;
 use super::super::{
     atan2, clamp, cos as real_cos, exp as real_exp, expm1 as real_expm1, log1p as real_log1p, sin as real_sin,
 };
-use super::arithmetic::{div, mul, mul_infinities};
-use super::{Part, add, is_finite, is_inf, is_infinite, is_nan, is_zero, neg, num, scaled, select, sub};
+use super::arithmetic::{div, mul_infinities};
+use super::{Part, add, is_finite, is_inf, is_infinite, is_nan, is_zero, mul, neg, num, scaled, select, sub};
 use crate::lane::rare;
 
 const LN_2: (f64, f64) = (std::f64::consts::LN_2, 2.3190468138462996e-17);

@@ -82,6 +82,13 @@ pub(crate) fn neg<V: Real>(z: Complex<V>) -> Complex<V> {
     Complex::new(-z.re, -z.im)
 }
 
+/// The product by the formula, with NaN where an infinity meets a zero or another infinity: the bits of
+/// PyTorch's vectors.
+#[inline(always)]
+pub(crate) fn mul<V: Real>(a: Complex<V>, b: Complex<V>) -> Complex<V> {
+    Complex::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
+}
+
 /// 1 with the sign of `x`; NaN stays.
 #[inline(always)]
 fn signum<W: Part>(x: W) -> W {
@@ -171,8 +178,6 @@ functions! {
     acosh(z) = inverse;
     /// The inverse hyperbolic tangent; the cuts are the real axis outside [-1, 1].
     atanh(z) = inverse;
-    /// a · b.
-    mul(a, b) = arithmetic;
     /// a / b without undue overflow and underflow.
     div(a, b) = arithmetic;
     /// a^b as exp(b · log a), which is NaN for 0^0 as in PyTorch.

@@ -1,5 +1,5 @@
-//! Owns products and quotients of complex numbers whose parts are `f32`, computed in `f64` and rounded once.
-//! In `f64` products of two parts are exact, and products of four neither overflow nor underflow.
+//! Owns quotients of complex numbers whose parts are `f32`, computed in `f64` and rounded once. In `f64`
+//! products of two parts are exact, and products of four neither overflow nor underflow.
 
 use num_complex::Complex;
 
@@ -15,12 +15,6 @@ fn widen<V: Lane>(z: Complex<V>) -> Complex<V::Wide> {
 #[inline(always)]
 fn narrow<V: Lane>(z: Complex<V::Wide>) -> Complex<V> {
     Complex::new(V::narrow(z.re), V::narrow(z.im))
-}
-
-/// a · b.
-#[inline(always)]
-pub(crate) fn mul<V: Real<Elem = f32>>(a: Complex<V>, b: Complex<V>) -> Complex<V> {
-    narrow(arithmetic::mul(widen(a), widen(b)))
 }
 
 /// a / b.

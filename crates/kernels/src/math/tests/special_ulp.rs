@@ -128,14 +128,16 @@ complex_bounds! {
     acosh(z) atanh(z) mul(a, b) div(a, b) pow(a, b) logaddexp(a, b)
 }
 
-/// Quotients of c64 have a shorter form than those above.
+/// Products and quotients of c64 have shorter forms than those above.
 #[test]
-fn short_quotients() {
-    let error = worst_complex::<f32>("div", "c64", 2, |z| {
-        let [a, b] = [z[0], z[1]].map(|z| Complex::new(z.re as f32, z.im as f32));
-        let quotient = complex::short::div(a, b);
-        Complex::new(quotient.re.into(), quotient.im.into())
-    });
-    let [c64, _] = documented(COMPLEX, "div");
-    assert!(error <= c64, "{error} ULP");
+fn short_products_and_quotients() {
+    for (name, function) in [("mul", complex::mul as fn(_, _) -> _), ("div", complex::short::div)] {
+        let error = worst_complex::<f32>(name, "c64", 2, |z| {
+            let [a, b] = [z[0], z[1]].map(|z| Complex::new(z.re as f32, z.im as f32));
+            let result: Complex<f32> = function(a, b);
+            Complex::new(result.re.into(), result.im.into())
+        });
+        let [c64, _] = documented(COMPLEX, name);
+        assert!(error <= c64, "{name}: {error} ULP");
+    }
 }
