@@ -2,9 +2,10 @@
 //! order. It does not touch elements, and does not know the program.
 //!
 //! A panel is a block of rows of neighbouring elements. A row runs along one dimension, with all dimensions
-//! inside it; the rows of a panel follow each other along that dimension, or are steps of an outer one. An
-//! operand is read in place if its rows are contiguous, a broadcast scalar, or strided within the `near`
-//! range; otherwise it is packed into a tile.
+//! inside it; the rows of a panel follow each other along that dimension, or are steps of an outer one. Where
+//! nothing is packed, a panel may have groups of rows, along one more dimension. An operand is read in place
+//! if its rows are contiguous, a broadcast scalar, or strided within the `near` range; otherwise it is
+//! packed into a tile.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -24,6 +25,9 @@ const LEAST_ROW_BYTES: usize = 1024;
 /// gain nothing, of 16 take half the time).
 pub(crate) const LEAST_PRINTED_ROW_BYTES: usize = 64;
 const LEAST_ROWS: usize = 16;
+
+/// The fewest rows of a group there: each group is a call of the code, which takes about 10 ns.
+const LEAST_GROUP_ROWS: usize = 4;
 
 /// The fewest elements of a row where many operands are packed.
 const LEAST_PACKED_ROW_ELEMENTS: usize = 256;
@@ -77,12 +81,19 @@ pub(crate) enum RowForm {
 pub(crate) struct Panel {
     pub(crate) start: LoopIndex,
     pub(crate) len: LoopIndex,
-    /// Rows, and the elements of each: the walk has checked that together they are the elements of the panel.
+    /// Groups, the rows of each, and the elements of a row: the walk has checked that together they are the
+    /// elements of the panel.
+    groups: usize,
     rows: usize,
     row: usize,
 }
 
 impl Panel {
+    pub(crate) fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// Rows of a group.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
@@ -111,6 +122,8 @@ pub(crate) struct PanelWalk {
     inner: usize,
     /// The dimension that leads from one row to the next.
     across: usize,
+    /// The dimension that leads from one group of rows to the next, if there are groups.
+    outside: Option<usize>,
     /// Steps of each dimension in one panel.
     units: LoopIndex,
     /// The dimensions that lead from panel to panel, outermost first: rows are continued first, then come the
@@ -151,10 +164,11 @@ impl PanelWalk {
         grain: usize,
         near: RangeInclusive<isize>,
     ) -> Option<PanelWalk> {
-        let [.., rows, row] = **shape else { return None };
+        let [ref outside @ .., rows, row] = **shape else { return None };
         let (along, widest) = (shape.ndim() - 1, widest(operands));
         let are_short = LEAST_PRINTED_ROW_BYTES / widest..LEAST_ROW_BYTES / widest;
-        let is_worth = rows >= LEAST_ROWS && are_short.contains(&row);
+        let groups = outside.last().filter(|_| rows >= LEAST_GROUP_ROWS).unwrap_or(&1);
+        let is_worth = rows.saturating_mul(*groups) >= LEAST_ROWS && are_short.contains(&row);
         let lie = operands.iter().all(|(strides, _)| strides[along] == 0 || near.contains(&strides[along]));
         (is_worth && lie).then(|| PanelWalk::along(shape, operands, (grain, near), along, 1))
     }
@@ -169,7 +183,8 @@ impl PanelWalk {
     ) -> PanelWalk {
         let (chunk, units) = (shape[along], shape.as_ref().into());
         let (whole, across, order) = (shape.clone(), along, LoopIndex::new());
-        let mut walk = PanelWalk { shape: whole, along, chunk, inner, across, units, order, grain, near };
+        let mut walk =
+            PanelWalk { shape: whole, along, chunk, inner, across, outside: None, units, order, grain, near };
         let scattered: SmallVec<[(&[isize], usize); 8]> = operands
             .iter()
             .copied()
@@ -213,19 +228,34 @@ impl PanelWalk {
         let packed_once = scattered.iter().all(|(strides, _)| strides[across] == 0);
         let panel = if packed_once { grain } else { grain.min(PACKED_PANEL_BYTES / packed) };
         walk.cut(row, across, panel / walk.row());
+        if packed == 0 {
+            walk.group();
+        }
         walk
     }
 
     /// Cuts the loop into panels of rows of at most that many elements, and that many rows.
     fn cut(&mut self, row: usize, across: usize, rows: usize) {
         self.chunk = even_chunk(self.shape[self.along], self.inner, row);
-        self.across = across;
+        (self.across, self.outside) = (across, None);
         self.units[..self.along].fill(1);
         self.units[self.along] = self.chunk;
         self.units[across] *= rows.clamp(1, self.shape[across] / self.units[across]);
         let outer = (0..self.along).filter(|&dim| dim != across);
         let rows = Some(across).filter(|&across| across != self.along);
         self.order = outer.chain(rows).chain([self.along]).collect();
+    }
+
+    /// Lets panels that pack nothing have several groups, where one has the rows of all of a dimension.
+    fn group(&mut self) {
+        let rows = self.units[self.across];
+        if let Some(outside) = self.across.checked_sub(1)
+            && self.across < self.along
+            && rows == self.shape[self.across]
+        {
+            self.units[outside] = (self.grain / (self.row() * rows)).clamp(1, self.shape[outside]);
+            self.outside = Some(outside);
+        }
     }
 
     /// The same walk for rows that pass through tiles.
@@ -288,12 +318,18 @@ impl PanelWalk {
             (across, 1) => panel.len[across],
             (across, steps) => panel.len[across].div_ceil(steps),
         };
-        assert_eq!(panel.row * panel.rows, panel.len.iter().product::<usize>());
+        panel.groups = self.outside.map_or(1, |outside| panel.len[outside]);
+        assert_eq!(panel.row * panel.rows * panel.groups, panel.len.iter().product::<usize>());
     }
 
     /// The dimension that leads from one row to the next, and the steps of it that this takes.
     pub(crate) fn across(&self) -> (usize, usize) {
         (self.across, if self.across == self.along { self.chunk } else { 1 })
+    }
+
+    /// The dimension that leads from one group of rows to the next, if there are groups.
+    pub(crate) fn outside(&self) -> Option<usize> {
+        self.outside
     }
 
     /// The dimensions of a row, outermost first.
@@ -358,7 +394,7 @@ impl PanelWalk {
         mut visit: impl FnMut(&Panel) -> Result<(), E>,
     ) -> Result<(), E> {
         let (start, len) = (LoopIndex::from_elem(0, sizes.len()), sizes.into());
-        let mut panel = Panel { start, len, rows: 0, row: 0 };
+        let mut panel = Panel { start, len, groups: 0, rows: 0, row: 0 };
         let mut number = numbers.start;
         for &dim in self.order.iter().rev() {
             if number > 0 {
@@ -415,7 +451,7 @@ mod tests {
     /// Loops of all kinds: rows that are joined, cut, followed by others, crossed by an operand's neighbours.
     #[test]
     fn panels_cover_a_loop_once_and_stay_within_their_limits() {
-        let cases: [(&[usize], &[&[isize]]); 8] = [
+        let cases: [(&[usize], &[&[isize]]); 10] = [
             (&[7], &[&[1]]),
             (&[1000, 3], &[&[3, 1], &[0, 1]]),
             (&[300, 257], &[&[257, 1], &[1, 300]]),
@@ -424,13 +460,15 @@ mod tests {
             (&[5, 3000], &[&[4000, 1], &[1, 0]]),
             (&[2500, 4], &[&[4, 1], &[1, 0]]),
             (&[3, 50, 96], &[&[4800, 96, 1], &[50, 1, 0], &[96, 0, 1]]),
+            (&[2, 30, 4, 64], &[&[7680, 256, 64, 1], &[1920, 64, 0, 1]]),
+            (&[40, 3, 300], &[&[900, 300, 1], &[300, 0, 1]]),
         ];
         for (sizes, strides) in cases {
             let shape = Shape::new(sizes).unwrap();
             let operands: Vec<(&[isize], usize)> = strides.iter().map(|&strides| (strides, 4)).collect();
             let walks = [1 << 16, 2000].map(|grain| PanelWalk::new(&shape, &operands, grain, 1..=1));
             let unjoined = PanelWalk::unjoined(&shape, &operands, 2000, 1..=1);
-            assert_eq!(unjoined.is_some(), sizes == [3, 50, 96]);
+            assert_eq!(unjoined.is_some(), [&[3, 50, 96][..], &[2, 30, 4, 64]].contains(&sizes));
             for walk in
                 walks.iter().cloned().chain(walks.iter().cloned().map(PanelWalk::tiled)).chain(unjoined)
             {
@@ -441,7 +479,7 @@ mod tests {
                         let Ok(()) = walk.panels(sizes, first..count.min(first + step), |panel| {
                             assert!(panel.is_within(sizes));
                             assert!(panel.row <= walk.row() && panel.rows <= walk.rows(), "{walk:?}");
-                            for at in 0..panel.row * panel.rows {
+                            for at in 0..panel.row * panel.rows * panel.groups {
                                 let (mut rest, mut linear, mut width) = (at, 0, 1);
                                 for dim in (0..sizes.len()).rev() {
                                     linear += (panel.start[dim] + rest % panel.len[dim]) * width;

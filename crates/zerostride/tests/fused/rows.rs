@@ -67,3 +67,84 @@ fn short_rows_are_read_where_they_are_without_code_too() {
         assert_eq!(bits(&x.lcm(-&y).eval().unwrap()), bits(&wanted.eval().unwrap()), "from operand {at}");
     }
 }
+
+/// Operands of a loop over groups of rows: whole, the same for all rows of a group, the same for all groups,
+/// one element for each row, groups in reverse, every other row, every other element.
+fn grouped(shape: [usize; 3], dtype: DType) -> Vec<Tensor> {
+    let ([groups, rows, len], mut seed) = (shape, 0);
+    let mut random = |sizes: [usize; 3]| {
+        seed += 1;
+        let numbers = Expr::from(&Tensor::rand(&sizes, seed).unwrap()) * 100.0 + 1.0;
+        numbers.to_dtype(dtype).eval().unwrap()
+    };
+    let every_other = || Slice::from(..).step_by(2);
+    vec![
+        random(shape),
+        random([groups, 1, len]),
+        random([1, rows, len]),
+        random([groups, rows, 1]),
+        random(shape).flip(&[0]).unwrap(),
+        random([groups, 2 * rows, len]).slice(1, every_other()).unwrap(),
+        random([groups, rows, 2 * len]).slice(2, every_other()).unwrap(),
+    ]
+}
+
+#[test]
+fn groups_of_rows_have_the_bits_of_contiguous_elements() {
+    let shapes = [[280, 4, 64], [70, 3, 40], [9, 5, 1600], [1030, 2, 32], [40, 7, 16]];
+    for (shape, dtype) in shapes.into_iter().flat_map(|shape| [(shape, DType::F32), (shape, DType::I64)]) {
+        let operands = grouped(shape, dtype);
+        let sizes = shape.map(|size| size as isize);
+        let whole = |x: &Tensor| x.expand(&sizes).unwrap().row_major().unwrap();
+        for at in 0..operands.len() {
+            let [x, y, z] = [0, 1, 3].map(|next| &operands[(at + next) % operands.len()]);
+            let [own_x, own_y, own_z] = [x, y, z].map(whole);
+            let name = format!("{shape:?} {dtype} from operand {at}");
+            let formula = |x: &Tensor, y: &Tensor, z: &Tensor| (x - y) * z - y;
+            let (expr, wanted) = (formula(x, y, z), bits(&formula(&own_x, &own_y, &own_z).eval().unwrap()));
+            let added = bits(&own_x.add(&own_y).unwrap());
+            let numel: usize = shape.iter().product();
+            // Before the loops are printed, and after that.
+            for uses in [1, ELEMENTS / numel] {
+                for _ in 1..uses {
+                    expr.eval().unwrap();
+                    x.add(y).unwrap();
+                }
+                assert_eq!(bits(&expr.eval().unwrap()), wanted, "{name}");
+                assert_eq!(bits(&x.add(y).unwrap()), added, "{name}");
+                let target = own_x.clone();
+                target.add_(y).unwrap();
+                assert_eq!(bits(&target), added, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_zero_in_any_group_is_found() {
+    let [x, y] = [1, 2].map(|number| Tensor::full(&[300, 4, 64], number, DType::I32).unwrap());
+    let halves = Tensor::full(&[300, 1, 64], 2, DType::I32).unwrap();
+    for (group, place) in [(0, 0), (150, 63), (299, 7)] {
+        let zero = |divisors: &Tensor, is_zero: bool| {
+            let number = if is_zero { 0 } else { 2 };
+            divisors
+                .select(0, group)
+                .unwrap()
+                .select(0, 0)
+                .unwrap()
+                .select(0, place)
+                .unwrap()
+                .fill_(number)
+                .unwrap();
+        };
+        for divisors in [&y, &halves] {
+            for is_zero in [true, false] {
+                zero(divisors, is_zero);
+                let quotient = Expr::from(&x).floor_divide(divisors) + &x;
+                for _ in 0..3 {
+                    assert_eq!([x.floor_divide(divisors).is_err(), quotient.eval().is_err()], [is_zero; 2]);
+                }
+            }
+        }
+    }
+}

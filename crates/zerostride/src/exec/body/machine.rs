@@ -68,27 +68,52 @@ impl<'a> Machine<'a> {
         Machine { compiled, memory: Scratch::new(0), room, repeated }
     }
 
-    /// Runs the program on some rows of `len` elements.
+    /// Runs the program on some groups of rows of `len` elements.
     ///
     /// # Panics
-    /// If there is not a feed for each load, a feed or the sink has fewer rows or elements, or elements at
-    /// other distances, or a row does not fit into the tiles.
+    /// If there is not a feed for each load, a feed or the sink has fewer groups, rows or elements, or
+    /// elements at other distances, or a row does not fit into the tiles.
     pub(crate) fn run(
         &mut self,
-        rows: usize,
-        len: usize,
+        (groups, rows, len): (usize, usize, usize),
         feeds: &[Feed<'_>],
         sink: &mut RowSink<'_>,
         write: Write,
     ) -> Result<()> {
         let compiled = self.compiled;
-        compiled.check(rows, len, feeds, sink);
-        if let Some(code) = compiled.code.as_ref().and_then(|code| code.printed(rows, len, write)) {
-            let loads = feeds.iter().map(Feed::place);
+        compiled.check((groups, rows, len), feeds, sink);
+        let all = groups.saturating_mul(rows);
+        if let Some(code) = compiled.code.as_ref().and_then(|code| code.printed(all, len, write)) {
+            let loads = feeds.iter().map(Feed::grouped_place);
             // SAFETY: the check above holds the rows of feeds and sink to `len` elements of the sizes that
             // the program was compiled for.
-            return unsafe { compiled.store(code, rows, len, loads, sink.place()) };
+            return unsafe { compiled.store(code, (groups, rows, len), loads, sink.grouped_place()) };
         }
+        for group in 0..groups as isize {
+            let place = |(place, step): (RowAddress, isize)| place.along(group * step);
+            let loads: SmallVec<[RowAddress; 4]> =
+                feeds.iter().map(|feed| place(feed.grouped_place())).collect();
+            // SAFETY: as above, of this group.
+            unsafe { self.run_stages(rows, len, &loads, place(sink.grouped_place()))? };
+        }
+        Ok(())
+    }
+
+    /// Runs the program's stages on some rows of loads, which write to the rows of `out`.
+    ///
+    /// # Panics
+    /// If a row does not fit into the tiles.
+    ///
+    /// # Safety
+    /// As [`Compiled::check`] has found.
+    unsafe fn run_stages(
+        &mut self,
+        rows: usize,
+        len: usize,
+        loads: &[RowAddress],
+        out: RowAddress,
+    ) -> Result<()> {
+        let compiled = self.compiled;
         // Stages take turns on as many rows as their tiles have room for.
         let together = if compiled.is_direct() { rows } else { self.room / len.max(1) };
         assert!(together > 0 || rows == 0);
@@ -107,7 +132,7 @@ impl<'a> Machine<'a> {
                 let mut places: SmallVec<[RowAddress; 4]> = SmallVec::new();
                 for &(input, _) in &stage.inputs {
                     places.push(match input {
-                        StageInput::Load(load) => feeds[load].place().from(first as isize),
+                        StageInput::Load(load) => loads[load].from(first as isize),
                         StageInput::Number(number) => {
                             RowAddress { first: compiled.numbers[number].0.as_ptr().cast_mut(), step: 0 }
                         }
@@ -130,9 +155,9 @@ impl<'a> Machine<'a> {
                 }
                 let out = match stage.out {
                     Some(index) => tile(index, rows, false),
-                    None => sink.place().from(first as isize),
+                    None => out.from(first as isize),
                 };
-                // SAFETY: the checks above hold the rows of feeds and sink to `len` elements of the sizes
+                // SAFETY: the caller's check holds the rows of feeds and sink to `len` elements of the sizes
                 // that the program was compiled for, and tiles have room for these rows. A stage writes no
                 // tile that it reads, for a tile is only shared once it has been read for the last time, by
                 // an earlier stage; and the sink only over feeds that allow it, which only a copy does where
@@ -146,7 +171,8 @@ impl<'a> Machine<'a> {
 }
 
 impl Compiled {
-    /// Runs a code of the program on some rows, and stores what it computes.
+    /// Runs a code of the program on some groups of rows, and stores what it computes. Beside each place
+    /// stands how many bytes further the next group begins.
     ///
     /// # Errors
     /// An element is a fault. Others may be written.
@@ -156,29 +182,36 @@ impl Compiled {
     unsafe fn store(
         &self,
         code: Printed<'_>,
-        rows: usize,
-        len: usize,
-        loads: impl Iterator<Item = RowAddress> + Clone,
-        out: RowAddress,
+        (groups, rows, len): (usize, usize, usize),
+        loads: impl Iterator<Item = (RowAddress, isize)> + Clone,
+        (out, out_step): (RowAddress, isize),
     ) -> Result<()> {
         if !self.may_fault() {
-            // SAFETY: as the caller says.
-            unsafe { self.run_code(code, rows, len, loads, &[(out, self.item)]) };
+            if groups > 1 {
+                let mut calls = self.calls(code, loads, &[((out, self.item), out_step)]);
+                // SAFETY: as the caller says.
+                (0..groups).for_each(|group| unsafe { calls.run(group, rows, len) });
+            } else {
+                let loads = loads.map(|(place, _)| place);
+                // SAFETY: as the caller says.
+                unsafe { self.run_code(code, rows, len, loads, &[(out, self.item)]) };
+            }
             return Ok(());
         }
-        for first in (0..len).step_by(FAULT_ELEMENTS) {
-            let mut faults = [0; FAULT_ELEMENTS];
-            let seen = (RowAddress { first: faults.as_mut_ptr(), step: 0 }, 1);
-            let loads = loads
-                .clone()
-                .zip(&self.loads)
-                .map(|(place, &(kind, item))| place.along(first as isize * kind.step() * item as isize));
-            let out = out.along((first * self.item) as isize);
-            let len = FAULT_ELEMENTS.min(len - first);
-            // SAFETY: as the caller says, and there is a byte for each of these elements.
-            unsafe { self.run_code(code, rows, len, loads, &[seen, (out, self.item), seen]) };
-            if faults[..len] != [0; FAULT_ELEMENTS][..len] {
-                return Err(Fault::ZeroDivision.into());
+        for group in 0..groups as isize {
+            for first in (0..len).step_by(FAULT_ELEMENTS) {
+                let mut faults = [0; FAULT_ELEMENTS];
+                let seen = (RowAddress { first: faults.as_mut_ptr(), step: 0 }, 1);
+                let loads = loads.clone().zip(&self.loads).map(|((place, step), &(kind, item))| {
+                    place.along(group * step + first as isize * kind.step() * item as isize)
+                });
+                let out = out.along(group * out_step + (first * self.item) as isize);
+                let len = FAULT_ELEMENTS.min(len - first);
+                // SAFETY: as the caller says, and there is a byte for each of these elements.
+                unsafe { self.run_code(code, rows, len, loads, &[seen, (out, self.item), seen]) };
+                if faults[..len] != [0; FAULT_ELEMENTS][..len] {
+                    return Err(Fault::ZeroDivision.into());
+                }
             }
         }
         Ok(())
@@ -246,13 +279,13 @@ impl Compiled {
         &self,
         code: Printed<'c>,
         loads: impl Iterator<Item = (RowAddress, isize)> + Clone,
-        ends: [((RowAddress, usize), isize); 2],
+        ends: &[((RowAddress, usize), isize)],
     ) -> Calls<'c> {
-        let arguments =
-            self.arguments(code, loads.clone().map(|(place, _)| place), &ends.map(|(end, _)| end));
+        let places: SmallVec<[(RowAddress, usize); 2]> = ends.iter().map(|(end, _)| *end).collect();
+        let arguments = self.arguments(code, loads.clone().map(|(place, _)| place), &places);
         let loads = loads.zip(&self.loads).map(|((_, further), &(_, item))| (item, further));
         let numbers = self.numbers.iter().map(|&(_, item)| (item, 0));
-        let ends = ends.into_iter().map(|((_, item), further)| (item, further));
+        let ends = ends.iter().map(|&((_, item), further)| (item, further));
         let operands = loads.chain(numbers).chain(ends);
         let further = operands.flat_map(|(item, further)| code.parts_of(item).map(move |_| further));
         let operands =
@@ -273,7 +306,7 @@ impl Compiled {
         feeds: &[Feed<'_>],
         (held, bytes): (&mut [u8], usize),
     ) {
-        self.check_feeds(rows, len, feeds);
+        self.check_feeds((1, rows, len), feeds);
         let leaves = len.div_ceil(LEAF_ELEMENTS);
         let is_own = |end| matches!(end, End::Along(_, count) if count as usize == bytes / self.item);
         let is_own = self.accumulating.as_ref().is_some_and(|code| is_own(code.end()));
@@ -292,7 +325,7 @@ impl Compiled {
             });
             let (step, further) = steps(bytes as isize, (leaves * bytes) as isize);
             let end = (RowAddress { first: held.wrapping_add(leaf * bytes), step }, self.item);
-            self.calls(code, loads, [(end, further); 2])
+            self.calls(code, loads, &[(end, further); 2])
         };
         // SAFETY, of all calls: each row has these leaves in all feeds, and each leaf has accumulators of its
         // own, as many as the code takes.
@@ -328,7 +361,7 @@ impl Compiled {
         (empty, held): (&[u8], &mut [u8]),
         mut take: impl FnMut(&[u8], usize),
     ) {
-        self.check_feeds(rows, len, feeds);
+        self.check_feeds((1, rows, len), feeds);
         let is_own = self.accumulating.as_ref().is_some_and(|code| matches!(code.end(), End::Across(_)));
         assert!(is_own && empty.len() == self.item && len.checked_mul(self.item) == Some(held.len()));
         let loads = feeds.iter().map(|feed| {
@@ -337,7 +370,7 @@ impl Compiled {
         });
         let ends = [empty.as_ptr().cast_mut(), held.as_mut_ptr()];
         let ends = ends.map(|first| ((RowAddress { first, step: 0 }, self.item), 0));
-        let mut calls = self.calls(code, loads, ends);
+        let mut calls = self.calls(code, loads, &ends);
         for (first, count) in lanes {
             if count == 0 {
                 repeat(empty, held);
@@ -385,7 +418,7 @@ impl Compiled {
             });
             let ends = [(empty, 0), (held.wrapping_add(lane * bytes), (lanes * bytes) as isize)];
             let ends = ends.map(|(first, further)| ((RowAddress { first, step: 0 }, self.item), further));
-            let mut calls = self.calls(code, places, ends);
+            let mut calls = self.calls(code, places, &ends);
             for line in 0..lines {
                 // SAFETY: the loads have these rows of elements, and each lane of a line has accumulators of
                 // its own.
@@ -395,24 +428,25 @@ impl Compiled {
     }
 
     /// # Panics
-    /// If there is not a feed for each load, a feed or the sink has fewer rows or elements, or elements at
-    /// other distances.
-    fn check(&self, rows: usize, len: usize, feeds: &[Feed<'_>], sink: &RowSink<'_>) {
-        assert!(rows <= sink.rows.count && fits(len, self.item, sink.rows.bytes));
-        self.check_feeds(rows, len, feeds);
+    /// If there is not a feed for each load, a feed or the sink has fewer groups, rows or elements, or
+    /// elements at other distances.
+    fn check(&self, (groups, rows, len): (usize, usize, usize), feeds: &[Feed<'_>], sink: &RowSink<'_>) {
+        assert!(sink.rows.have(groups, rows) && fits(len, self.item, sink.rows.bytes));
+        self.check_feeds((groups, rows, len), feeds);
     }
 
     /// # Panics
-    /// If there is not a feed for each load, or one has fewer rows or elements, or elements at other
+    /// If there is not a feed for each load, or one has fewer groups, rows or elements, or elements at other
     /// distances.
-    fn check_feeds(&self, rows: usize, len: usize, feeds: &[Feed<'_>]) {
+    fn check_feeds(&self, (groups, rows, len): (usize, usize, usize), feeds: &[Feed<'_>]) {
         assert_eq!(feeds.len(), self.loads.len());
         for (feed, (kind, item)) in feeds.iter().zip(&self.loads) {
             let (elements, apart) = match *kind {
                 LoadKind::Splat => (1, feed.apart),
                 LoadKind::Vector | LoadKind::Stepped(_) => (len, kind.step()),
             };
-            assert!(rows <= feed.rows.count && fits(elements, *item, feed.rows.bytes) && apart == feed.apart);
+            let has_rows = feed.rows.have(groups, rows) && fits(elements, *item, feed.rows.bytes);
+            assert!(has_rows && apart == feed.apart);
         }
     }
 
@@ -433,33 +467,32 @@ impl Compiled {
                 let (first, len) = if kind == LoadKind::Splat { (0, 1) } else { (first, len) };
                 feeds.push(ElementSlice { bytes, item, first }.rows(1, len, 0));
             }
-            machine.run(1, len, &feeds, &mut RowSink::lines(out, 1, len * self.item), Write::Cached)?;
+            machine.run((1, 1, len), &feeds, &mut RowSink::lines(out, 1, len * self.item), Write::Cached)?;
         }
         Ok(())
     }
 
-    /// Runs a program that is printed, and so needs neither tiles nor alignment, on some rows of `len`
-    /// elements, and writes the results to `out`, row after row. One load may be `None`: the rows of `out`
-    /// themselves.
+    /// Runs a program that is printed, and so needs neither tiles nor alignment, on some groups of rows of
+    /// `len` elements, and writes the results to `out`, row after row. One load may be `None`: the rows of
+    /// `out` themselves.
     ///
     /// # Errors
     /// An element is a fault. Others may be written.
     ///
     /// # Panics
     /// If the program is not printed by now, `out` is no room for the rows without more, there is not a load
-    /// for each of the program's, one has fewer rows or elements, or what is written over is more than one
-    /// load or of another size than the results.
+    /// for each of the program's, one has fewer groups, rows or elements, or what is written over is more
+    /// than one load or of another size than the results.
     pub(in crate::exec) fn run_anywhere(
         &self,
-        rows: usize,
-        len: usize,
+        (groups, rows, len): (usize, usize, usize),
         loads: &[Option<Feed<'_>>],
         out: &mut [u8],
     ) -> Result<()> {
         let row = len.checked_mul(self.item).expect("rows are in memory");
-        assert!(rows.checked_mul(row) == Some(out.len()));
+        assert!(groups.checked_mul(rows).and_then(|all| all.checked_mul(row)) == Some(out.len()));
         assert!(loads.iter().filter(|load| load.is_none()).count() < 2);
-        let sink = RowSink::lines(out, rows, row);
+        let sink = RowSink::groups(out, groups, rows, row);
         let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
         for (load, kind) in loads.iter().zip(&self.loads) {
             feeds.push(load.unwrap_or_else(|| {
@@ -468,12 +501,13 @@ impl Compiled {
                 unsafe { sink.feed() }
             }));
         }
-        self.check(rows, len, &feeds, &sink);
-        let code = self.code.as_ref().and_then(|code| code.printed(rows, len, Write::Cached));
+        self.check((groups, rows, len), &feeds, &sink);
+        let code = self.code.as_ref().and_then(|code| code.printed(groups * rows, len, Write::Cached));
         let code = code.expect("the program is printed");
+        let loads = feeds.iter().map(Feed::grouped_place);
         // SAFETY: the check above holds the rows of feeds and sink to `len` elements of the sizes that the
         // program was compiled for.
-        unsafe { self.store(code, rows, len, feeds.iter().map(Feed::place), sink.place()) }
+        unsafe { self.store(code, (groups, rows, len), loads, sink.grouped_place()) }
     }
 }
 
@@ -679,7 +713,7 @@ impl<'a> Tiles<'a> {
         let result = room(&mut self.result, count * len * compiled.item);
         let mut sink = RowSink::lines(result, count, len * compiled.item);
         let machine = self.machine.as_mut().expect("what is no load is computed");
-        machine.run(count, len, &feeds, &mut sink, Write::Cached)?;
+        machine.run((1, count, len), &feeds, &mut sink, Write::Cached)?;
         Ok(result)
     }
 }

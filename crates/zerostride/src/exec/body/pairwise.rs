@@ -261,7 +261,7 @@ impl PairLoop {
                     };
                     let feeds: SmallVec<[Feed<'_>; 4]> = (0..loads.len()).map(feed).collect();
                     let mut sink = RowSink::lines(held, depth, line);
-                    machine.run(depth, width, &feeds, &mut sink, Write::Cached)?;
+                    machine.run((1, depth, width), &feeds, &mut sink, Write::Cached)?;
                     fold.start(width);
                     fold.leaves(held, &panel, 0);
                     fold.finish(results);

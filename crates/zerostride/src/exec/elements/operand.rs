@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use zerostride_kernels::{Pack, PackDim, Tuning};
 
 use super::access::{StepOutput, StridedElements, back};
-use super::rows::{Feed, RowSink, Rows, Scratch};
+use super::rows::{Feed, Groups, RowSink, Rows, Scratch};
 use crate::exec::cache;
 use crate::plan::{Panel, PanelWalk, RowForm};
 
@@ -28,8 +28,8 @@ struct Panels<'a> {
     walk: &'a PanelWalk,
     form: RowForm,
     tile: Scratch,
-    /// The prepared copy for panels of that many rows and elements of a row.
-    copy: Option<((usize, usize), Pack)>,
+    /// The prepared copy for panels of that many groups, rows and elements of a row.
+    copy: Option<((usize, usize, usize), Pack)>,
 }
 
 /// Elements that one thread reads.
@@ -76,16 +76,22 @@ impl<'a> Panels<'a> {
 
     /// The rows of a panel in memory.
     fn rows(&self, panel: &Panel) -> Rows {
-        let (across, steps) = self.walk.across();
+        let ((across, steps), strides) = (self.walk.across(), self.elements.strides);
         let len = if self.form == RowForm::Splat { 1 } else { panel.row() };
-        let step = self.elements.strides[across] * (steps * self.item()) as isize;
-        Rows { step, count: panel.rows(), bytes: len * self.item() }
+        let step = strides[across] * (steps * self.item()) as isize;
+        let groups = self.walk.outside().map_or(Groups::ONE, |outside| Groups {
+            count: panel.groups(),
+            step: strides[outside] * self.item() as isize,
+        });
+        Rows { groups, step, count: panel.rows(), bytes: len * self.item() }
     }
 
-    /// The rows of a panel in the tile. Where the panel's rows are all the same row, the tile has it once.
+    /// The rows of a panel without groups in the tile. Where the panel's rows are all the same row, the tile
+    /// has it once.
     fn tile_rows(&self, panel: &Panel) -> Rows {
         let rows = self.rows(panel);
-        Rows { step: if rows.step == 0 { 0 } else { self.walk.pitch(self.item()) as isize }, ..rows }
+        let step = if rows.step == 0 { 0 } else { self.walk.pitch(self.item()) as isize };
+        Rows { groups: Groups::ONE, step, ..rows }
     }
 
     /// Whether a transposed copy to these rows goes through a tile, because the row stride aliases in L1
@@ -102,18 +108,21 @@ impl<'a> Panels<'a> {
     /// The copy of a panel, made of the distances of its elements. Panels that have as many rows and elements
     /// of a row have the same.
     fn copy(&mut self, panel: &Panel, make: impl FnOnce(&Distances) -> Pack) -> &Pack {
-        let own = (panel.rows(), panel.row());
+        let own = (panel.groups(), panel.rows(), panel.row());
         let copy = self.copy.take().filter(|(panel, _)| *panel == own);
         let (_, pack) = self.copy.insert(copy.unwrap_or_else(|| (own, make(&self.distances(panel)))));
         pack
     }
 
-    /// The distances of a panel's elements, in their memory and in the tile: from row to row, then inside a
-    /// row.
+    /// The distances of a panel's elements, in their memory and in the tile: from group to group if there are
+    /// groups, from row to row, then inside a row.
     fn distances(&self, panel: &Panel) -> Distances {
         let (item, strides) = (self.item(), self.elements.strides);
         let (rows, tile_rows) = (self.rows(panel), self.tile_rows(panel));
         let mut dims = Distances::new();
+        if self.walk.outside().is_some() {
+            dims.push(PackDim { len: rows.groups.count, from: rows.groups.step, to: tile_rows.groups.step });
+        }
         dims.push(PackDim { len: rows.count, from: rows.step, to: tile_rows.step });
         let mut width = panel.row() * item;
         for (at, dim) in self.walk.row_dims().enumerate() {
@@ -128,7 +137,8 @@ impl<'a> Panels<'a> {
     /// Whether rows from an element on are in the memory of the loop's elements.
     fn hold(&self, first: isize, rows: &Rows) -> bool {
         let item = self.item();
-        let last = first + rows.step / item as isize * (rows.count as isize - 1);
+        let further = |step: isize, count: usize| step / item as isize * (count as isize - 1);
+        let last = first + further(rows.step, rows.count) + further(rows.groups.step, rows.groups.count);
         let reach = (rows.bytes / item - 1) as isize * self.apart();
         let holds = |row: isize| self.elements.holds(row + reach.min(0), reach.unsigned_abs() + 1);
         holds(first) && holds(last)
@@ -230,7 +240,7 @@ impl<'a> PanelWriter<'a> {
         &mut self,
         share: PanelShare<'_>,
         operands: &mut [PanelOperand<'_>],
-        mut compute: impl FnMut(usize, usize, &[Feed<'_>], &mut RowSink<'_>) -> Result<(), E>,
+        mut compute: impl FnMut((usize, usize, usize), &[Feed<'_>], &mut RowSink<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let (own, numbers) = self.panels(share);
         // Rows lead to elements of the panel on the walk that has found them.
@@ -242,19 +252,20 @@ impl<'a> PanelWriter<'a> {
             let feeds: SmallVec<[Feed<'_>; 8]> =
                 operands.iter_mut().map(|operand| unsafe { operand.feed(panel) }).collect();
             let at = own.elements.address(own.first(panel));
-            let (rows, columns) = (own.rows(panel), panel.row());
+            let rows = own.rows(panel);
+            let sizes = (rows.groups.count, rows.count, panel.row());
             if matches!(own.form, RowForm::Dense | RowForm::Splat) {
                 debug_assert!(own.hold(own.first(panel), &rows));
                 // SAFETY: the rows' elements are the panel's, in a block that is writable; no two of them
                 // share memory, and only this part touches its own.
                 let mut sink = unsafe { RowSink::new(at, rows) };
-                return compute(rows.count, columns, &feeds, &mut sink);
+                return compute(sizes, &feeds, &mut sink);
             }
             let tile_rows = own.tile_rows(panel);
             let tile = own.tile(&tile_rows);
             // SAFETY: the tile has room for these rows.
             let mut sink = unsafe { RowSink::new(tile, tile_rows) };
-            compute(rows.count, columns, &feeds, &mut sink)?;
+            compute(sizes, &feeds, &mut sink)?;
             let item = own.item();
             let copy = own.copy(panel, |dims| Pack::new(item, &back(dims)));
             // SAFETY: the dimensions lead to the rows in the tile and to the panel's elements, which are this

@@ -10,14 +10,33 @@ use crate::memory::{Block, Fresh};
 /// Strides of rows that code reads in place, but 0. Farther ones are copied, many at a time.
 pub(in crate::exec) const NEAR_STEPS: RangeInclusive<isize> = -4..=4;
 
-/// Rows of bytes with a constant stride.
+/// Rows of bytes with a constant stride, in groups with another.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::exec) struct Rows {
-    /// Bytes from one row to the next.
+    pub(in crate::exec) groups: Groups,
+    /// Bytes from one row of a group to the next.
     pub(in crate::exec) step: isize,
     pub(in crate::exec) count: usize,
     /// Bytes of the elements of a row.
     pub(in crate::exec) bytes: usize,
+}
+
+impl Rows {
+    /// Whether there are so many groups of so many rows.
+    pub(in crate::exec) fn have(&self, groups: usize, rows: usize) -> bool {
+        groups <= self.groups.count && rows <= self.count
+    }
+}
+
+/// How often there are rows, so many bytes further each time.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::exec) struct Groups {
+    pub(in crate::exec) count: usize,
+    pub(in crate::exec) step: isize,
+}
+
+impl Groups {
+    pub(in crate::exec) const ONE: Groups = Groups { count: 1, step: 0 };
 }
 
 /// The address of the first row, which is only read if it is an operand's, and bytes from row to row.
@@ -64,13 +83,18 @@ impl Feed<'_> {
 impl<'a> Feed<'a> {
     /// The same elements as one row, if the rows are contiguous.
     pub(in crate::exec) fn joined(self) -> Option<Feed<'a>> {
-        let Rows { step, count, bytes } = self.rows;
-        let is_joined = count == 1 || step == bytes as isize;
-        is_joined.then(|| Feed { rows: Rows { step: 0, count: 1, bytes: bytes * count }, ..self })
+        let Rows { groups, step, count, bytes } = self.rows;
+        let is_joined = groups.count == 1 && (count == 1 || step == bytes as isize);
+        is_joined.then(|| Feed { rows: Rows { groups, step: 0, count: 1, bytes: bytes * count }, ..self })
     }
 
     pub(in crate::exec) fn place(&self) -> RowAddress {
         RowAddress { first: self.at.cast_mut(), step: self.rows.step }
+    }
+
+    /// The place, and how many bytes further each group begins.
+    pub(in crate::exec) fn grouped_place(&self) -> (RowAddress, isize) {
+        (self.place(), self.rows.groups.step)
     }
 }
 
@@ -105,7 +129,8 @@ impl<'a> ElementSlice<'a> {
     #[inline(always)]
     pub(in crate::exec) fn rows(&self, count: usize, len: usize, step: isize) -> Feed<'a> {
         let ElementSlice { bytes, item, first } = *self;
-        let rows = Rows { step: step.wrapping_mul(item as isize), count, bytes: len * item };
+        let step = step.wrapping_mul(item as isize);
+        let rows = Rows { groups: Groups::ONE, step, count, bytes: len * item };
         let first = first as usize * item;
         let last =
             rows.step.checked_mul(count as isize - 1).and_then(|reach| first.checked_add_signed(reach));
@@ -114,27 +139,28 @@ impl<'a> ElementSlice<'a> {
         Feed { at: bytes.as_ptr().wrapping_add(first), rows, apart: 1, lasting: PhantomData }
     }
 
-    /// As [`rows`](ElementSlice::rows), of elements that are so many `apart`.
+    /// As [`rows`](ElementSlice::rows), in groups, of elements at any stride: how many there are of each, at
+    /// least one, and elements from one to the next.
     ///
     /// # Panics
     /// If a row begins or ends outside.
-    pub(in crate::exec) fn stepped_rows(
+    pub(in crate::exec) fn grouped_rows(
         &self,
-        count: usize,
-        len: usize,
-        step: isize,
-        apart: isize,
+        groups: (usize, isize),
+        (count, step): (usize, isize),
+        (len, apart): (usize, isize),
     ) -> Feed<'a> {
         let ElementSlice { bytes, item, first } = *self;
-        let reach = |count: usize, by: isize| (count as isize - 1).checked_mul(by);
-        let ends = reach(len, apart).zip(reach(count, step)).and_then(|(along, across)| {
-            let lowest = first.checked_add(along.min(0))?.checked_add(across.min(0))?;
-            let highest = first.checked_add(along.max(0))?.checked_add(across.max(0))?;
-            Some((lowest, highest))
-        });
+        let ends =
+            [groups, (count, step), (len, apart)].iter().try_fold((first, first), |ends, &(count, by)| {
+                let reach = (count as isize - 1).checked_mul(by)?;
+                Some((ends.0.checked_add(reach.min(0))?, ends.1.checked_add(reach.max(0))?))
+            });
         let there = bytes.len() / item;
         assert!(ends.is_some_and(|(lowest, highest)| 0 <= lowest && (highest as usize) < there));
-        let rows = Rows { step: step.wrapping_mul(item as isize), count, bytes: len * item };
+        let distance = |elements: isize| elements.wrapping_mul(item as isize);
+        let groups = Groups { count: groups.0, step: distance(groups.1) };
+        let rows = Rows { groups, step: distance(step), count, bytes: len * item };
         let at = bytes.as_ptr().wrapping_add(first as usize * item);
         Feed { at, rows, apart, lasting: PhantomData }
     }
@@ -163,8 +189,24 @@ impl<'a> RowSink<'a> {
     /// # Panics
     /// If there are fewer bytes.
     pub(in crate::exec) fn lines(bytes: &'a mut [u8], count: usize, line: usize) -> RowSink<'a> {
-        assert!(count.checked_mul(line).is_some_and(|len| len <= bytes.len()));
-        let rows = Rows { step: line as isize, count, bytes: line };
+        RowSink::groups(bytes, 1, count, line)
+    }
+
+    /// Some groups of such rows, one after the other.
+    ///
+    /// # Panics
+    /// If there are fewer bytes.
+    pub(in crate::exec) fn groups(
+        bytes: &'a mut [u8],
+        groups: usize,
+        count: usize,
+        line: usize,
+    ) -> RowSink<'a> {
+        let group = count.checked_mul(line).filter(|group| *group <= bytes.len());
+        let fits = |group: &usize| group.checked_mul(groups).is_some_and(|len| len <= bytes.len());
+        let group = group.filter(fits).expect("there is room for the rows");
+        let groups = Groups { count: groups, step: group as isize };
+        let rows = Rows { groups, step: line as isize, count, bytes: line };
         RowSink { at: bytes.as_mut_ptr(), rows, lasting: PhantomData }
     }
 
@@ -178,8 +220,8 @@ impl<'a> RowSink<'a> {
         unsafe { Feed::new(self.at, self.rows, 1) }
     }
 
-    pub(in crate::exec) fn place(&self) -> RowAddress {
-        RowAddress { first: self.at, step: self.rows.step }
+    pub(in crate::exec) fn grouped_place(&self) -> (RowAddress, isize) {
+        (RowAddress { first: self.at, step: self.rows.step }, self.rows.groups.step)
     }
 }
 

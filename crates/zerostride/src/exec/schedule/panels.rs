@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use once_cell::race::OnceBox;
 use smallvec::SmallVec;
 use zerostride_code::Write;
-use zerostride_kernels::{CACHE_LINE_BYTES, fence};
+use zerostride_kernels::{CACHE_LINE_BYTES, Printing, fence};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides};
 
@@ -63,8 +63,10 @@ pub(super) fn run<'a>(
     let loops = if in_place { &loops.in_place } else { &loops.apart };
     // Windows are divided among threads by their caller.
     let windows = window.steps.is_some();
-    let PreparedLoop { walk, compiled, cost } =
-        loops.get_or_init(|| Box::new(PreparedLoop::new(shape, program, strides, dtype, in_place, windows)));
+    let is_printed = |kept: &PreparedLoop| kept.compiled.is_printed_for(0);
+    let printed = is_worth_printing(shape.numel()) || loops[0].get().is_some_and(is_printed);
+    let make = || PreparedLoop::new((shape, program), (strides, dtype), [in_place, windows, printed]);
+    let PreparedLoop { walk, compiled, cost } = loops[usize::from(printed)].get_or_init(|| Box::new(make()));
     let long = walk.form(steps(strides)) == RowForm::Dense
         && walk.row() * item >= least_streamed(walk, strides, item);
     // In place, a line is in cache when it is written: it has just been read.
@@ -89,8 +91,8 @@ pub(super) fn run<'a>(
             writer.copy(share, &operands[0]);
             return Ok(());
         }
-        let done = writer
-            .compute(share, operands, |rows, len, feeds, sink| machine.run(rows, len, feeds, sink, write));
+        let done =
+            writer.compute(share, operands, |sizes, feeds, sink| machine.run(sizes, feeds, sink, write));
         if write == Write::NonTemporal {
             fence();
         }
@@ -100,8 +102,8 @@ pub(super) fn run<'a>(
 
 /// A program over elements in cache, which needs no panels.
 pub(in crate::exec) struct InCache {
-    /// Over rows of a constant stride, of which each load's is contiguous or a broadcast scalar, for code
-    /// alone.
+    /// Over rows of a constant stride, or groups of such, of which each load's is contiguous or a broadcast
+    /// scalar, for code alone.
     pub(in crate::exec) of_rows: Option<Compiled>,
     /// Over contiguous elements: each load is as many, or a broadcast scalar.
     pub(in crate::exec) of_all: Compiled,
@@ -119,9 +121,12 @@ pub(in crate::exec) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Opti
             Compiled::new(program, &program.loads.iter().map(kind).collect::<Vec<_>>(), false)
         };
         let of_rows = match shape[..] {
-            [_, row] if row * program.dtypes[program.result].item_size() >= LEAST_PRINTED_ROW_BYTES => {
-                let are_rows = program.loads.iter().all(|load| matches!(load.strides[1], 0 | 1));
-                are_rows.then(|| compiled(&|load| load.strides[1] == 0))
+            [_, row] | [_, _, row]
+                if row * program.dtypes[program.result].item_size() >= LEAST_PRINTED_ROW_BYTES =>
+            {
+                let along = shape.ndim() - 1;
+                let are_rows = program.loads.iter().all(|load| matches!(load.strides[along], 0 | 1));
+                are_rows.then(|| compiled(&|load| load.strides[along] == 0))
             }
             _ => None,
         };
@@ -154,11 +159,12 @@ fn steps(strides: &Strides) -> &[isize] {
     if strides.is_empty() { &[1] } else { strides }
 }
 
-/// What is prepared for a program: its loop out of place and in place, and its stages over elements in cache.
+/// What is prepared for a program: its loop out of place and in place, before and after it is printed, and
+/// its stages over elements in cache.
 #[derive(Default)]
 struct PreparedMap {
-    apart: OnceBox<PreparedLoop>,
-    in_place: OnceBox<PreparedLoop>,
+    apart: [OnceBox<PreparedLoop>; 2],
+    in_place: [OnceBox<PreparedLoop>; 2],
     in_cache: OnceBox<Option<InCache>>,
 }
 
@@ -171,12 +177,9 @@ struct PreparedLoop {
 
 impl PreparedLoop {
     fn new(
-        shape: &Shape,
-        program: &Program,
-        out: &Strides,
-        dtype: DType,
-        in_place: bool,
-        windows: bool,
+        (shape, program): (&Shape, &Program),
+        (out, dtype): (&Strides, DType),
+        [in_place, windows, printed]: [bool; 3],
     ) -> PreparedLoop {
         let loads = program.loads.iter().map(|load| (steps(&load.strides), load.dtype.item_size()));
         let all: Vec<(&[isize], usize)> =
@@ -204,15 +207,15 @@ impl PreparedLoop {
             let is_stepped =
                 |(strides, _): &(&[isize], usize)| matches!(walk.form(strides), RowForm::Stepped(_));
             let is_known = walk.form(all[0].0) == RowForm::Dense || !all.iter().any(is_stepped);
-            is_known && compiled.is_printed_for(shape.numel())
+            // As many elements are computed now, or have been before.
+            is_known && compiled.is_printed_for(Printing::WORTH_ELEMENTS)
         };
-        let printed = |near: RangeInclusive<isize>| {
+        let of_code = |near: RangeInclusive<isize>| {
             let unjoined = PanelWalk::unjoined(&shape, &all, grain, near.clone()).map(made).filter(is_read);
             unjoined.or_else(|| Some(made(PanelWalk::new(&shape, &all, grain, near))).filter(is_read))
         };
-        let may_be = is_worth_printing(shape.numel());
-        let printed = may_be.then(|| printed(NEAR_STEPS).or_else(|| printed(1..=1))).flatten();
-        let (compiled, walk) = printed.unwrap_or_else(|| {
+        let of_code = printed.then(|| of_code(NEAR_STEPS).or_else(|| of_code(1..=1))).flatten();
+        let (compiled, walk) = of_code.unwrap_or_else(|| {
             let (compiled, walk) = made(PanelWalk::new(&shape, &all, grain, 1..=1));
             let walk = if compiled.is_direct() { walk } else { walk.tiled() };
             (compiled, walk)

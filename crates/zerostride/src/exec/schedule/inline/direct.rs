@@ -101,28 +101,40 @@ impl<const N: usize> Direct<N> {
         mut first: usize,
         mut out: &mut [u8],
     ) -> Result<()> {
-        let item = self.code.item;
-        let (row, apart) = self.dims.get()[0];
+        let (item, dims) = (self.code.item, self.dims.get());
+        let (row, apart) = dims[0];
+        let step = |dim: usize, operand: usize| dims.get(dim).map_or(0, |(_, steps)| steps[operand]);
         while !out.is_empty() {
             // A shift: a division would take as long as a hundred elements.
             let numel = out.len() >> item.trailing_zeros();
-            let (count, len, steps) = match self.dims.get().get(1) {
-                Some(&(rows, steps)) => ((numel / row).min(rows - first / row % rows), row, steps),
-                None => (1, numel, [0; N]),
+            let (groups, count, len) = match *dims {
+                // All rows of some groups.
+                [_, (rows, _), (groups, _), ..]
+                    if numel >= row * rows && first.is_multiple_of(row * rows) =>
+                {
+                    let group = row * rows;
+                    ((numel / group).min(groups - first / group % groups), rows, row)
+                }
+                [_, (rows, _), ..] => (1, (numel / row).min(rows - first / row % rows), row),
+                _ => (1, 1, numel),
             };
             let own;
-            (own, out) = out.split_at_mut(count * len * item);
+            (own, out) = out.split_at_mut(groups * count * len * item);
             let offsets = self.dims.offsets(first);
             let load = |operand: usize| {
-                let (elements, step) = (operands[operand]?.at(offsets[operand]), steps[operand]);
+                let (elements, across) = (operands[operand]?.at(offsets[operand]), step(1, operand));
                 Some(match apart[operand] {
-                    0 => elements.rows(count, 1, step),
-                    1 => elements.rows(count, len, step),
-                    apart => elements.stepped_rows(count, len, step, apart),
+                    0 if groups == 1 => elements.rows(count, 1, across),
+                    1 if groups == 1 => elements.rows(count, len, across),
+                    apart => {
+                        let along = if apart == 0 { (1, 1) } else { (len, apart) };
+                        elements.grouped_rows((groups, step(2, operand)), (count, across), along)
+                    }
                 })
             };
-            self.code.run_anywhere(count, len, &std::array::from_fn::<_, N, _>(load), own)?;
-            first += count * len;
+            let loads = std::array::from_fn::<_, N, _>(load);
+            self.code.run_anywhere((groups, count, len), &loads, own)?;
+            first += groups * count * len;
         }
         Ok(())
     }

@@ -51,13 +51,16 @@ impl<'p> StepInCache<'p> {
         };
         let of_rows = prepared.of_rows.as_ref().filter(|code| code.is_printed_for(shape.numel()));
         if let Some(code) = of_rows {
-            let (count, row) = (shape[0], shape[1]);
+            let [ref groups @ .., count, row] = shape[..] else { unreachable!("there are rows") };
+            let groups = groups.first().copied().unwrap_or(1);
             let load = |load: &Load| {
-                let len = if load.strides[1] == 0 { 1 } else { row };
-                Some(Some(operand(load)?.rows(count, len, load.strides[0])))
+                let [ref group_step @ .., step, apart] = load.strides[..] else { return None };
+                let groups = (groups, group_step.first().copied().unwrap_or(0));
+                let len = if apart == 0 { 1 } else { row };
+                Some(Some(operand(load)?.grouped_rows(groups, (count, step), (len, 1))))
             };
             let loads: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(load).collect::<Option<_>>()?;
-            return Some(code.run_anywhere(count, row, &loads, out));
+            return Some(code.run_anywhere((groups, count, row), &loads, out));
         }
         let load = |load: &Load| in_order(operand(load)?, &Loops::of(shape, &load.strides)?, 0);
         run_in_order(&prepared.of_all, program.loads.iter().map(load), out)
