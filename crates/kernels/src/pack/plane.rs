@@ -80,6 +80,8 @@ impl Plane {
             let cost = (0.1 + 2.0 * bytes + 3.0 / (tall * wide) as f64) * copied / all + 10.0 / all;
             if rows.from == item {
                 offer(transpose::copy::<T>, cost);
+            } else if rows.from == -item {
+                offer(turned::<T>, cost);
             } else if rows.from % item == 0 && fixed::stepped::<T>(rows.from / item).is_some() {
                 let before = 0.15 + 2.0 * bytes + 10.0 / rows.len.min(square::<T>()) as f64;
                 offer(in_two::<T>, cost + before + 10.0 / square::<T>() as f64);
@@ -107,6 +109,18 @@ const SQUARE_BYTES: usize = 8 << 10;
 /// Rows and columns of the square.
 const fn square<T>() -> usize {
     if size_of::<T>() <= 2 { 64 } else { 32 }
+}
+
+/// Transposes rows that are read in reverse: the last one comes first on both sides.
+///
+/// # Safety
+/// As [`transpose::copy`], with rows of the opposite distance.
+unsafe fn turned<T>(isa: Isa, rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
+    let before = rows.len as isize - 1;
+    let (from, to) = (from.wrapping_offset(before * rows.from), to.wrapping_offset(before * rows.to));
+    let rows = PackDim { len: rows.len, from: -rows.from, to: -rows.to };
+    // SAFETY: these are the same elements on both sides.
+    unsafe { transpose::copy::<T>(isa, &rows, columns, from, to) }
 }
 
 /// Gathers strided rows into a contiguous square, then transposes the square. The last squares overlap those
