@@ -180,7 +180,8 @@ unsafe fn whole<T, const FAR: bool>(_: Isa, rows: &PackDim, columns: &PackDim, f
         unsafe {
             match width {
                 // A call of `memcpy` takes longer than these.
-                16..=64 => ends::<16>(from, to, width),
+                64..=256 => ends::<64>(from, to, width),
+                16..64 => ends::<16>(from, to, width),
                 8..16 => ends::<8>(from, to, width),
                 4..8 => ends::<4>(from, to, width),
                 _ => copy_row(from, to, width),

@@ -191,11 +191,14 @@ impl ReduceWalk {
     }
 }
 
-/// The strides of a load along the last kept dimension and the one before, and along the last reduced one.
+/// The strides of a load along the last kept dimension and the one before, and the shortest one along what is
+/// reduced, 0 if it is one element there.
 fn steps(strides: &[isize], kept: &Shape) -> [Option<isize>; 3] {
     let (kept, reduced) = strides.split_at(kept.ndim());
     let mut kept = kept.iter().rev().copied();
-    [kept.next(), kept.next(), reduced.last().copied()]
+    let moves = reduced.iter().copied().filter(|&step| step != 0);
+    let row = moves.min_by_key(|step| step.unsigned_abs()).or(reduced.first().map(|_| 0));
+    [kept.next(), kept.next(), row]
 }
 
 /// Whether columns are closer in memory than rows. One element for all that are reduced to a result suits

@@ -282,7 +282,7 @@ impl<'a> PanelWriter<'a> {
     pub(in crate::exec) fn copy(
         &mut self,
         share: PanelShare<'_>,
-        PanelOperand { panels: other, .. }: &PanelOperand<'_>,
+        PanelOperand { panels: other, pack, .. }: &PanelOperand<'_>,
     ) {
         let (own, numbers) = self.panels(share);
         let item = own.item();
@@ -294,7 +294,7 @@ impl<'a> PanelWriter<'a> {
                 let read = other.distances(panel);
                 let both: Distances =
                     dims.iter().zip(&read).map(|(to, from)| PackDim { to: to.from, ..*from }).collect();
-                Pack::new(item, &both)
+                pack(item, &both)
             });
             // SAFETY: the dimensions lead to the panel's elements on both sides, which lie inside the loop,
             // all of whose elements are in blocks that are readable and initialised, and writable. Inputs
