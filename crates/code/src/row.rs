@@ -64,9 +64,9 @@ pub struct Row {
     pub reads: Vec<Read>,
     /// One for each result of the code. A mask is written as a byte, 0 or 1.
     pub writes: Vec<Write>,
-    /// How many bytes before they are read contiguous elements are asked for; 0 where the processor sees
-    /// itself what comes next. No printer but that for x86-64 asks.
-    pub prefetch_bytes: u32,
+    /// How many bytes before they are read contiguous elements are asked for, one for each of the first
+    /// inputs; 0 where the processor sees itself what comes next. No printer but that for x86-64 asks.
+    pub prefetch_bytes: Vec<u32>,
 }
 
 impl Row {
@@ -74,7 +74,7 @@ impl Row {
     pub fn contiguous(code: Code) -> Row {
         let (reads, writes) =
             (vec![Read::Vector; code.inputs().len()], vec![Write::Cached; code.results().len()]);
-        Row { code, reads, writes, prefetch_bytes: 0 }
+        Row { code, reads, writes, prefetch_bytes: Vec::new() }
     }
 
     /// Whether the results are the two parts of elements.

@@ -104,7 +104,8 @@ mod own {
         let mut decoder = Decoder::new(64, bytes, DecoderOptions::NONE);
         for instruction in &mut decoder {
             // Every x86-64 can be asked for what is read later.
-            let allowed = instruction.code() == iced_x86::Code::Prefetcht0_m8
+            let asks = [iced_x86::Code::Prefetcht0_m8, iced_x86::Code::Prefetcht1_m8];
+            let allowed = asks.contains(&instruction.code())
                 || instruction
                     .cpuid_features()
                     .iter()
@@ -233,7 +234,7 @@ fn check(seed: u64, memory: &[Guarded], sets: &[Set], what: Results) {
         Results::Accumulated => [Write::Cached; 3],
     };
     let writes: Vec<Write> = code.results().iter().map(|_| random.one_of(&ways)).collect();
-    let row = Row { code, reads, writes, prefetch_bytes: random.one_of(&[0, 1 << 10]) };
+    let row = Row { code, reads, writes, prefetch_bytes: vec![random.one_of(&[0, 1 << 10, 1 << 17]); 2] };
     // Two rounds of the longest loop, or less than one.
     let longest = if random.is_one_in(4) { 300 } else { 70 };
     let (code, count, rows) = (&row.code, random.below(longest + 1), random.below(5));

@@ -41,6 +41,12 @@ const TURNS: Register = POINTERS[3];
 const LEFT: Register = Register::K7;
 
 const CACHE_LINE_BYTES: usize = 64;
+
+/// Bytes up to which what is asked for stays in L1 until it is read; what is farther is brought to L2.
+const NEAR_BYTES: u32 = 16 << 10;
+
+/// Bytes from which on nothing is asked for: addresses have no room for them.
+const FARTHEST_BYTES: u32 = 1 << 30;
 const PAGE_BYTES: u32 = 4 << 10;
 
 /// Bytes of the longest vector, to which the stack is aligned.
@@ -475,14 +481,16 @@ impl Writer<'_> {
     /// Asks for contiguous elements that later vectors read.
     fn prefetch(&mut self, copies: u32) {
         let row = self.row;
-        let vectors = row.code.inputs().iter().zip(&row.reads).enumerate();
-        let vectors = vectors.filter(|(_, (_, read))| row.prefetch_bytes > 0 && **read == Read::Vector);
-        for (operand, (input, _)) in vectors {
+        let inputs = row.code.inputs().iter().zip(&row.reads).zip(&row.prefetch_bytes).enumerate();
+        let is_asked = |distance: u32| (1..FARTHEST_BYTES).contains(&distance);
+        let asked = inputs.filter(|&(_, ((_, &read), &distance))| is_asked(distance) && read == Read::Vector);
+        for (operand, ((input, _), &distance)) in asked {
             let bytes = input.bits() / 8;
+            let into = if distance > NEAR_BYTES { Encoding::Prefetcht1_m8 } else { Encoding::Prefetcht0_m8 };
             for ahead in (0..copies * self.steps.lanes * bytes).step_by(CACHE_LINE_BYTES) {
-                let (base, offset) = (self.pointer(operand), row.prefetch_bytes + ahead);
+                let (base, offset) = (self.pointer(operand), distance + ahead);
                 let memory = Operand::Memory { base, index: INDEX, scale: bytes, offset };
-                self.assembler.put(Encoding::Prefetcht0_m8, &[memory]);
+                self.assembler.put(into, &[memory]);
             }
         }
     }

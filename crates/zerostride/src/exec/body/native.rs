@@ -53,8 +53,8 @@ struct CodeKey {
     divisors: Vec<Register>,
     result: Register,
     end: End,
-    /// As [`Row`] has it.
-    prefetch_bytes: u32,
+    /// As [`Row`] has them, of the loads.
+    prefetch_bytes: Vec<u32>,
 }
 
 /// A program that may become machine code.
@@ -121,16 +121,16 @@ impl ProgramCode {
             divisors,
             result: program.result,
             end,
-            prefetch_bytes: 0,
+            prefetch_bytes: vec![0; program.loads.len()],
         };
         let (computed, cached, streaming) = (AtomicUsize::new(0), OnceBox::new(), OnceBox::new());
         let parts = if of_parts { 2 } else { 1 };
         Some(ProgramCode { source, parts, computed, cached, streaming })
     }
 
-    /// The same code, which asks for contiguous elements so many bytes before they are read.
-    pub(super) fn prefetching(mut self, bytes: usize) -> ProgramCode {
-        self.source.prefetch_bytes = bytes as u32;
+    /// The same code, which asks for contiguous elements of each load so many bytes before they are read.
+    pub(super) fn prefetching(mut self, bytes: &[u32]) -> ProgramCode {
+        self.source.prefetch_bytes.copy_from_slice(bytes);
         self
     }
 
@@ -315,7 +315,9 @@ impl CodeKey {
             writes.push(Write::Cached);
         }
         let code = code.finish(&results);
-        Some(Row { code, reads, writes, prefetch_bytes: self.prefetch_bytes })
+        let of_load = |(&bytes, values): (&u32, &SmallVec<[Value; 2]>)| vec![bytes; values.len()];
+        let prefetch_bytes = self.prefetch_bytes.iter().zip(&inputs).flat_map(of_load).collect();
+        Some(Row { code, reads, writes, prefetch_bytes })
     }
 }
 

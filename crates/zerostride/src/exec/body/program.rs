@@ -82,8 +82,8 @@ impl Compiled {
         Compiled { accumulating, ..self }
     }
 
-    /// The same, whose code asks for contiguous elements so many bytes before they are read.
-    pub(in crate::exec) fn prefetching(self, bytes: usize) -> Compiled {
+    /// The same, whose code asks for contiguous elements of each load so many bytes before they are read.
+    pub(in crate::exec) fn prefetching(self, bytes: &[u32]) -> Compiled {
         let [code, accumulating] =
             [self.code, self.accumulating].map(|code| code.map(|code| Box::new(code.prefetching(bytes))));
         Compiled { code, accumulating, ..self }

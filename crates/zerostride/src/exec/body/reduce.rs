@@ -22,8 +22,8 @@ use crate::exec::elements::{
 };
 use crate::memory::Block;
 use crate::plan::{
-    Cost, ElementSource, FoldForm, Grid, LANE_ROWS, REDUCED_TILE_ELEMENTS, ReduceWalk, SHORT_LINE_ELEMENTS,
-    SHORT_PRINTED_LINE_ELEMENTS, Work,
+    Cost, ElementSource, FoldForm, Grid, LANE_ROWS, Load, REDUCED_TILE_ELEMENTS, ReduceWalk,
+    SHORT_LINE_ELEMENTS, SHORT_PRINTED_LINE_ELEMENTS, Work,
 };
 use crate::threads::parts;
 use crate::{Result, interrupt, num_threads};
@@ -146,7 +146,11 @@ pub(in crate::exec) fn run<'a>(
             let lines = compiled(&|load| walk.is_splat(load, shortest));
             let end = along.map(|_| End::Along(*op, count as u32));
             let lines = if let Some(end) = end { lines.accumulating(program, end) } else { lines };
-            (lines.prefetching(cache::prefetch_bytes(prepared.cost.bytes(), 0, true)), shortest)
+            let bytes = prepared.cost.bytes();
+            let of_whole = cache::prefetch_bytes(bytes, 0, true);
+            let ahead = |load: &Load| window.prefetch_bytes(load, bytes, of_whole);
+            let ahead: Vec<u32> = program.loads.iter().map(ahead).collect();
+            (lines.prefetching(&ahead), shortest)
         };
         let may_be_printed = across.is_none() && !is_paired && is_worth_printing(elements);
         let printed = may_be_printed

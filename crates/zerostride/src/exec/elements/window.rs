@@ -7,6 +7,9 @@ use smallvec::SmallVec;
 use zerostride_kernels::Fold;
 use zerostride_shape::Shape;
 
+use crate::exec::cache;
+use crate::plan::Load;
+
 /// The part of a step that is run.
 pub(in crate::exec) struct Window<'a> {
     /// How many steps of the outermost dimension; `None` for all of the loop.
@@ -42,6 +45,25 @@ impl Window<'_> {
     /// The elements that are worth a thread of their own, given how many are for a whole loop.
     pub(in crate::exec) fn grain(&self, whole: usize) -> usize {
         if self.one_of_many { usize::MAX / 2 } else { whole }
+    }
+
+    /// How many bytes before they are read the elements of a load are prefetched, by a loop that touches so
+    /// many bytes: so many of a whole loop, else those of the next window, if they come from memory, which
+    /// what computes from caches leaves unused.
+    pub(in crate::exec) fn prefetch_bytes(&self, load: &Load, touched: usize, of_whole: usize) -> u32 {
+        let moves = load.strides.last().is_some_and(|&step| step != 0);
+        let of_next = |steps: usize| {
+            let elements = usize::try_from(load.strides[0]).ok()?.checked_mul(steps)?;
+            elements.checked_mul(load.dtype.item_size())
+        };
+        let bytes = match self.steps {
+            None => Some(of_whole),
+            Some(steps) if moves && cache::comes_from_memory(touched) && load.source.buffer().is_none() => {
+                of_next(steps)
+            }
+            Some(_) => None,
+        };
+        bytes.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0)
     }
 
     /// The elements that a load begins after its own first one, by its number.

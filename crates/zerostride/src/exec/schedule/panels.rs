@@ -61,11 +61,9 @@ pub(super) fn run<'a>(
     let in_place = inputs.iter().any(Option::is_none);
     let loops = program.kept.get(PreparedMap::default);
     let loops = if in_place { &loops.in_place } else { &loops.apart };
-    // Windows are divided among threads by their caller.
-    let windows = window.steps.is_some();
     let is_printed = |kept: &PreparedLoop| kept.compiled.is_printed_for(0);
     let printed = is_worth_printing(shape.numel()) || loops[0].get().is_some_and(is_printed);
-    let make = || PreparedLoop::new((shape, program), (strides, dtype), [in_place, windows, printed]);
+    let make = || PreparedLoop::new((shape, program), (strides, dtype), window, [in_place, printed]);
     let PreparedLoop { walk, compiled, cost } = loops[usize::from(printed)].get_or_init(|| Box::new(make()));
     let long = walk.form(steps(strides)) == RowForm::Dense
         && walk.row() * item >= least_streamed(walk, strides, item);
@@ -84,7 +82,7 @@ pub(super) fn run<'a>(
         let operands: SmallVec<[PanelOperand<'_>; 6]> = elements.map(operand).collect();
         (machine, operands, PanelWriter::new(own, walk))
     };
-    let least = cost.panel(windows);
+    let least = cost.panel(window.steps.is_some());
     let shares = PanelShare::of(&mut out, walk, window.grain(least.max(part.numel() / MOST_PANEL_PARTS)));
     parts::for_each_of(cost.effort(part.numel()), shares, worker, |(machine, operands, writer), share| {
         if copies && writer.is_copy_of(&operands[0]) {
@@ -179,19 +177,23 @@ impl PreparedLoop {
     fn new(
         (shape, program): (&Shape, &Program),
         (out, dtype): (&Strides, DType),
-        [in_place, windows, printed]: [bool; 3],
+        window: &Window<'_>,
+        [in_place, printed]: [bool; 2],
     ) -> PreparedLoop {
         let loads = program.loads.iter().map(|load| (steps(&load.strides), load.dtype.item_size()));
         let all: Vec<(&[isize], usize)> =
             std::iter::once((steps(out), dtype.item_size())).chain(loads).collect();
         let cost = Cost::new(program, shape);
-        let grain = cost.panel(windows);
+        // Windows are divided among threads by their caller.
+        let grain = cost.panel(window.steps.is_some());
         let shape = looped(shape.clone());
         let written = shape.numel().saturating_mul(dtype.item_size());
-        let prefetch_bytes = match in_place {
+        let of_whole = cache::prefetch_bytes(cost.bytes(), written, is_of_streams(program));
+        let ahead = |load: &Load| match in_place {
             true => 0,
-            false => cache::prefetch_bytes(cost.bytes(), written, is_of_streams(program)),
+            false => window.prefetch_bytes(load, cost.bytes(), of_whole),
         };
+        let ahead: Vec<u32> = program.loads.iter().map(ahead).collect();
         let made = |walk: PanelWalk| {
             let kind = |&(strides, _): &(&[isize], usize)| match walk.form(strides) {
                 RowForm::Splat => LoadKind::Splat,
@@ -199,7 +201,7 @@ impl PreparedLoop {
                 RowForm::Dense | RowForm::Scattered => LoadKind::Vector,
             };
             let kinds: Vec<LoadKind> = all[1..].iter().map(kind).collect();
-            (Compiled::new(program, &kinds, in_place).prefetching(prefetch_bytes), walk)
+            (Compiled::new(program, &kinds, in_place).prefetching(&ahead), walk)
         };
         // Stages start for each row; code has the loop over rows. It reads strided rows, too, where those of
         // results are contiguous.
