@@ -72,9 +72,9 @@ pub(in crate::exec) struct Feed<'a> {
 
 impl Feed<'_> {
     /// # Safety
-    /// While `'a` lasts, the rows are readable, initialised and aligned to their elements, and so is the
-    /// memory between elements that are `apart`. Only a machine that runs this feed with a sink of the same
-    /// address, step and size of elements writes them.
+    /// While `'a` lasts, the rows of all groups are readable, initialised and aligned to their elements, and
+    /// so is the memory between elements that are `apart`. Only a machine that runs this feed with a sink of
+    /// the same address, steps and size of elements writes them.
     pub(in crate::exec) unsafe fn new(at: *const u8, rows: Rows, apart: isize) -> Self {
         Feed { at, rows, apart, lasting: PhantomData }
     }
@@ -176,8 +176,8 @@ pub(in crate::exec) struct RowSink<'a> {
 
 impl RowSink<'_> {
     /// # Safety
-    /// While `'a` lasts, the rows are writable, aligned to their elements and disjoint, and nothing else
-    /// touches them but feeds of the same rows ([`Feed::new`]).
+    /// While `'a` lasts, the rows of all groups are writable, aligned to their elements and disjoint, and
+    /// nothing else touches them but feeds of the same rows ([`Feed::new`]).
     pub(in crate::exec) unsafe fn new(at: *mut u8, rows: Rows) -> Self {
         RowSink { at, rows, lasting: PhantomData }
     }
