@@ -297,6 +297,29 @@ fn stretched_and_permuted_elements_are_reduced_to_the_bits_of_their_copies() {
 }
 
 #[test]
+fn several_dimensions_of_permuted_elements_are_reduced_to_the_bits_of_their_copies() {
+    let sizes = [2, 70, 3, 30];
+    let sets: [&[isize]; 6] = [&[0, 1, 2], &[1, 2], &[0, 2, 3], &[1, 3], &[0, 1, 3], &[2, 3]];
+    for (order, dtype) in [[0, 2, 3, 1], [0, 2, 1, 3], [3, 1, 0, 2], [2, 3, 1, 0]]
+        .into_iter()
+        .flat_map(|order: [usize; 4]| [DType::F32, DType::F64, DType::I16].map(|dtype| (order, dtype)))
+    {
+        let back = [0, 1, 2, 3].map(|dim| order.iter().position(|&own| own == dim).unwrap() as isize);
+        let x = numbers(&order.map(|dim| sizes[dim]), dtype).permute(&back).unwrap();
+        let copy = Expr::from(&x.row_major().unwrap());
+        for dims in sets {
+            let found = reductions(&Expr::from(&x), dims, dtype).into_iter();
+            for (found, expected) in found.zip(reductions(&copy, dims, dtype)) {
+                let expected = bytes(&expected, 1);
+                for threads in [1, 3] {
+                    assert!(bytes(&found, threads) == expected, "{found:?} over {dims:?}, order {order:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn one_element_is_reduced_to_itself_but_for_zeros_and_dtypes() {
     let specials = [-0.0, 0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.5];
     let x = Tensor::from_vec(specials.to_vec(), &[6, 1]).unwrap();
