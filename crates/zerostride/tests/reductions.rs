@@ -202,6 +202,20 @@ fn reductions(x: &Expr, dims: &[isize], dtype: DType) -> Vec<Expr> {
     all
 }
 
+/// Asserts that elements are reduced over sets of dimensions to the bits of their copies, on any number of
+/// threads.
+fn assert_reduced_as(x: &Tensor, copy: &Expr, sets: &[&[isize]], dtype: DType, name: &str) {
+    for dims in sets {
+        let found = reductions(&Expr::from(x), dims, dtype).into_iter();
+        for (found, expected) in found.zip(reductions(copy, dims, dtype)) {
+            let expected = bytes(&expected, 1);
+            for threads in [1, 3] {
+                assert!(bytes(&found, threads) == expected, "{found:?} over {dims:?} of {dtype}, {name}");
+            }
+        }
+    }
+}
+
 /// Numbers, among them zeros of both signs.
 fn numbers(shape: &[usize], dtype: DType) -> Tensor {
     let x = (Expr::from(&Tensor::rand(shape, 9).unwrap()) * 6.0 - 3.0).round();
@@ -279,18 +293,8 @@ fn stretched_and_permuted_elements_are_reduced_to_the_bits_of_their_copies() {
                 let x = numbers(&[0, 1, 2].map(in_memory), dtype).permute(order).unwrap();
                 let x = x.flip(&[1]).unwrap().expand(&shape).unwrap();
                 let copy = Expr::from(&x.clone_elements().unwrap());
-                for dims in sets {
-                    let found = reductions(&Expr::from(&x), dims, dtype).into_iter();
-                    for (found, expected) in found.zip(reductions(&copy, dims, dtype)) {
-                        let expected = bytes(&expected, 1);
-                        for threads in [1, 3] {
-                            assert!(
-                                bytes(&found, threads) == expected,
-                                "{found:?} over {dims:?} of {dtype} {shape:?}, order {order:?}, {stretched:b}"
-                            );
-                        }
-                    }
-                }
+                let name = format!("{shape:?}, order {order:?}, {stretched:b}");
+                assert_reduced_as(&x, &copy, &sets, dtype, &name);
             }
         }
     }
@@ -307,15 +311,7 @@ fn several_dimensions_of_permuted_elements_are_reduced_to_the_bits_of_their_copi
         let back = [0, 1, 2, 3].map(|dim| order.iter().position(|&own| own == dim).unwrap() as isize);
         let x = numbers(&order.map(|dim| sizes[dim]), dtype).permute(&back).unwrap();
         let copy = Expr::from(&x.row_major().unwrap());
-        for dims in sets {
-            let found = reductions(&Expr::from(&x), dims, dtype).into_iter();
-            for (found, expected) in found.zip(reductions(&copy, dims, dtype)) {
-                let expected = bytes(&expected, 1);
-                for threads in [1, 3] {
-                    assert!(bytes(&found, threads) == expected, "{found:?} over {dims:?}, order {order:?}");
-                }
-            }
-        }
+        assert_reduced_as(&x, &copy, &sets, dtype, &format!("order {order:?}"));
     }
 }
 

@@ -315,7 +315,8 @@ impl CodeKey {
             writes.push(Write::Cached);
         }
         let code = code.finish(&results);
-        let of_load = |(&bytes, values): (&u32, &SmallVec<[Value; 2]>)| vec![bytes; values.len()];
+        let of_load =
+            |(&bytes, values): (&u32, &SmallVec<[Value; 2]>)| std::iter::repeat_n(bytes, values.len());
         let prefetch_bytes = self.prefetch_bytes.iter().zip(&inputs).flat_map(of_load).collect();
         Some(Row { code, reads, writes, prefetch_bytes })
     }
