@@ -25,6 +25,7 @@ mod elementwise;
 mod halves;
 mod isa;
 mod lane;
+mod lines;
 mod math;
 mod matmul;
 mod native;

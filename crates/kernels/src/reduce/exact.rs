@@ -5,12 +5,13 @@
 use std::any::Any;
 use std::marker::PhantomData;
 
-use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 use zerostride_ops::DType;
 
 use super::fold::{Fold, LEAF_ELEMENTS, ReducePanel};
 use crate::cast::CastKernel;
 use crate::isa::{Task, run_widest};
+use crate::lines::{Aligned, Line};
 
 /// Accumulators side by side that the elements of few results are spread over.
 const SPREAD_ELEMENTS: usize = 64;
@@ -24,6 +25,12 @@ const ROWS_AT_ONCE: usize = 4;
 
 /// The least distance of rows that are taken at once; nearer rows are read faster in order.
 const FAR_ROW_BYTES: usize = 4 << 10;
+
+/// Bytes of elements that take longer to be widened than to be read, in any order.
+const NARROW_BYTES: usize = 2;
+
+/// Elements of the vectors that accumulators are whole numbers of.
+const VECTOR_ELEMENTS: usize = 16;
 
 /// A reduction that takes elements in any order.
 pub(super) trait Exact: Send + 'static {
@@ -41,6 +48,12 @@ pub(super) trait Exact: Send + 'static {
     #[inline(always)]
     fn all(elements: &[Self::Elem]) -> Self::Acc {
         elements.iter().fold(Self::EMPTY, |acc, &element| Self::step(acc, element))
+    }
+
+    /// The accumulator of a few elements.
+    #[inline(always)]
+    fn few(elements: [Self::Elem; ROWS_AT_ONCE]) -> Self::Acc {
+        elements.into_iter().fold(Self::EMPTY, Self::step)
     }
 
     /// Whether no further element can change it.
@@ -112,6 +125,11 @@ impl<T: StoredInteger> Exact for IntegerSum<T> {
     fn all(elements: &[T]) -> i64 {
         T::sum(elements)
     }
+
+    #[inline(always)]
+    fn few(elements: [T; ROWS_AT_ONCE]) -> i64 {
+        T::sum(&elements)
+    }
 }
 
 /// The product, modulo 2^64.
@@ -178,11 +196,11 @@ impl Exact for CountTrue {
         // The count of one position fits into a byte.
         const { assert!(LEAF_ELEMENTS / SPREAD_ELEMENTS <= u8::MAX as usize) };
         let (rows, last) = elements.as_chunks::<SPREAD_ELEMENTS>();
-        let mut counts = [0; SPREAD_ELEMENTS];
+        let mut counts = Line::zeroed();
         for row in rows {
-            counts.iter_mut().zip(row).for_each(|(count, &element)| *count += u8::from(element != 0));
+            counts.0.iter_mut().zip(row).for_each(|(count, &element)| *count += u8::from(element != 0));
         }
-        last.iter().fold(counts.into_iter().map(i64::from).sum(), |acc, &element| Self::step(acc, element))
+        last.iter().fold(counts.0.into_iter().map(i64::from).sum(), |acc, &element| Self::step(acc, element))
     }
 }
 
@@ -216,7 +234,7 @@ impl<const ANY: bool> Exact for AllOrAny<ANY> {
 /// An order-free reduction in progress.
 pub(super) struct Unordered<X: Exact> {
     /// One accumulator for each result of the largest block.
-    accs: Vec<X::Acc>,
+    accs: Aligned<X::Acc>,
     /// Results of the current block.
     columns: usize,
     /// From the accumulators' dtype to that of the results.
@@ -225,7 +243,7 @@ pub(super) struct Unordered<X: Exact> {
 
 impl<X: Exact> Unordered<X> {
     pub(super) fn new(columns: usize, cast: Option<CastKernel>) -> Self {
-        Unordered { accs: vec![X::EMPTY; columns], columns, cast }
+        Unordered { accs: Aligned::filled(X::EMPTY, columns), columns, cast }
     }
 }
 
@@ -249,7 +267,7 @@ impl<X: Exact> Fold for Unordered<X> {
 
     fn append(&mut self, other: Box<dyn Fold>) {
         let other = other.into_any().downcast::<Self>().expect("folds of one reduction are of one kind");
-        let pairs = self.accs[..self.columns].iter_mut().zip(&other.accs);
+        let pairs = self.accs[..self.columns].iter_mut().zip(&*other.accs);
         pairs.for_each(|(acc, &other)| *acc = X::merge(*acc, other));
     }
 
@@ -276,16 +294,16 @@ struct ExactRows<'a, X: Exact> {
 impl<X: Exact> Task for ExactRows<'_, X> {
     #[inline(always)]
     fn run(self) {
-        let together = const { ACCUMULATOR_BYTES / size_of::<X::Acc>() };
+        let most = const { ACCUMULATOR_BYTES / size_of::<X::Acc>() };
         let apart = self.rows.get(1).map_or(0, |second| second.abs_diff(self.rows[0]));
-        let far = apart * size_of::<X::Elem>() >= FAR_ROW_BYTES;
-        for (at, accs) in self.accs.chunks_mut(together).enumerate() {
+        let together = size_of::<X::Elem>() <= NARROW_BYTES || apart * size_of::<X::Elem>() >= FAR_ROW_BYTES;
+        for (at, accs) in self.accs.chunks_mut(most).enumerate() {
             if accs.iter().all(|&acc| X::is_known(acc)) {
                 continue;
             }
             let (begins, len) = (self.rows, accs.len());
-            let row = |row: usize| &self.elements[begins[row] + at * together..][..len];
-            step_all::<X>(accs, begins.len(), row, far);
+            let row = |row: usize| &self.elements[begins[row] + at * most..][..len];
+            step_all::<X>(accs, begins.len(), row, together);
         }
     }
 }
@@ -300,9 +318,9 @@ struct ExactLeaves<'a, X: Exact> {
 impl<X: Exact> Task for ExactLeaves<'_, X> {
     #[inline(always)]
     fn run(self) {
-        let ReducePanel { rows, width, column_step, .. } = *self.panel;
+        let ReducePanel { rows: count, width, column_step, .. } = *self.panel;
         for (column, accs) in self.accs.chunks_mut(width).enumerate() {
-            let elements = &self.elements[column * column_step..][..rows * width];
+            let elements = &self.elements[column * column_step..][..count * width];
             if let [acc] = accs {
                 for leaf in elements.chunks(LEAF_ELEMENTS) {
                     if X::is_known(*acc) {
@@ -313,12 +331,13 @@ impl<X: Exact> Task for ExactLeaves<'_, X> {
                 continue;
             }
             // Several rows at once fill the registers.
-            let len = SPREAD_ELEMENTS.div_ceil(width) * width;
-            let mut places = vec![X::EMPTY; len];
+            let rows = VECTOR_ELEMENTS >> width.trailing_zeros().min(VECTOR_ELEMENTS.ilog2());
+            let len = SPREAD_ELEMENTS.div_ceil(width).next_multiple_of(rows) * width;
+            let mut places = Aligned::filled(X::EMPTY, len);
             let (whole, last) = elements.split_at(elements.len() / len * len);
             // Rows of wider elements would not be read in order.
-            let narrow = size_of::<X::Elem>() <= 2;
-            step_all::<X>(&mut places, whole.len() / len, |row| &whole[row * len..][..len], narrow);
+            let together = size_of::<X::Elem>() <= 4;
+            step_all::<X>(&mut places, whole.len() / len, |row| &whole[row * len..][..len], together);
             step::<X>(&mut places, last);
             for row in places.chunks(width) {
                 accs.iter_mut().zip(row).for_each(|(acc, &place)| *acc = X::merge(*acc, place));
@@ -337,9 +356,9 @@ fn step_all<'a, X: Exact>(
 ) {
     let joined = if together { count / ROWS_AT_ONCE * ROWS_AT_ONCE } else { 0 };
     for first in (0..joined).step_by(ROWS_AT_ONCE) {
-        let [a, b, c, d] = [row(first), row(first + 1), row(first + 2), row(first + 3)];
+        let [a, b, c, d]: [_; ROWS_AT_ONCE] = std::array::from_fn(|at| row(first + at));
         for ((((acc, &a), &b), &c), &d) in accs.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-            *acc = [a, b, c, d].into_iter().fold(*acc, X::step);
+            *acc = X::merge(*acc, X::few([a, b, c, d]));
         }
     }
     (joined..count).for_each(|at| step::<X>(accs, row(at)));

@@ -7,7 +7,7 @@ use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims,
 
 use super::grid::{FoldForm, Grid, LANE_ROWS};
 use super::program::slices;
-use super::program::{GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS};
+use super::program::{Instruction, Load, Program, REDUCED_TILE_ELEMENTS};
 use crate::num_threads;
 
 /// Rows of a tile, where the rows of operands are contiguous and results are combined row by row.
@@ -26,6 +26,10 @@ const VECTOR_RESULTS: usize = 16;
 
 /// Results that a thread's share of them is a multiple of.
 const SHARE_RESULTS: usize = 128;
+
+/// Elements that are read in place for a block of results, of which there are no more than are worth reading
+/// at once: starting a fold takes as long as some thousands.
+const BLOCK_ELEMENTS: usize = 1 << 18;
 
 /// The strides of a load.
 type LoadStrides = SmallVec<[isize; 8]>;
@@ -126,9 +130,9 @@ impl ReduceWalk {
                 share.min(widest).min(inner)
             }
             FoldForm::Along if in_place => {
-                let area = grain.min(GRAIN_ELEMENTS);
+                let area = grain.min(BLOCK_ELEMENTS);
                 // A fold reads lines at one distance.
-                (area / count.min(area)).clamp(1, if self.is_load { inner } else { results })
+                (area / count.min(area)).min(widest).clamp(1, if self.is_load { inner } else { results })
             }
             _ => self.tile_columns(form),
         }

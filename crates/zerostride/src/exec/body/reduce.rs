@@ -183,7 +183,8 @@ pub(in crate::exec) fn run<'a>(
     let slice = slices.first().copied().flatten().filter(|_| walk.is_load);
     let form = walk.form(slice.is_some());
     let direct = slice.filter(|_| walk.grid.is_direct(form));
-    let grain = window.grain(prepared.cost.grain());
+    // One thread divides nothing.
+    let grain = if num_threads() == 1 { usize::MAX / 2 } else { window.grain(prepared.cost.grain()) };
     let wide = walk.columns(form, true, grain);
     let are_many = wide >= walk.columns(form, false, grain)
         || lanes(walk.grid.count) == 1
