@@ -34,6 +34,7 @@ mod record;
 mod reduce;
 mod tuning;
 
+pub use bodies::quotient::reciprocal_for_bytes;
 pub use cast::{CastKernel, cast_kernel, load_scalar, store_scalar};
 pub use elementwise::{
     Fault, MapKernel, Strided, StridedKernel, is_by_parts, map_kernel, may_fault, strided_kernel,
@@ -44,8 +45,9 @@ pub use native::{Native, Printing, fence};
 pub use pack::{Pack, PackDense, PackDim, copy_row, copy_slice, pack, pack_dense};
 pub use record::{
     MOMENTS, MOMENTS_PASS, PRODUCT_CHAIN, Recorded, memory_types, record, record_cast, record_load,
-    record_merged_moments, record_moments, record_product, record_quotient, record_scalar, record_step,
-    record_store, record_summed, record_variance, record_wide_moments, stored_type,
+    record_merged_moments, record_moments, record_product, record_quotient, record_quotient_of_byte,
+    record_scalar, record_step, record_store, record_summed, record_variance, record_wide_moments,
+    stored_type,
 };
 pub use reduce::{Fold, LEAF_ELEMENTS, Pairwise, ReducePanel, Reducer, Term, lane_rows, lanes};
 pub use tuning::Tuning;

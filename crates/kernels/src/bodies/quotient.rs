@@ -5,6 +5,8 @@
 //! around `a / b`. Then `a - b * q` is exact, and `q + (a - b * q) * y` is `a / b` correctly rounded:
 //! Markstein's theorem. It holds if nothing on the way is subnormal or overflows; other elements are divided.
 //!
+//! Where `a` is an integer of 8 bits, `q` can be compared with all quotients beforehand.
+//!
 //! Source: Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990.
 
 use crate::lane::{Bits, Element, Lane, rare};
@@ -28,4 +30,18 @@ pub(crate) fn quotient_by_one<V: Lane>(a: V, b: V) -> V {
     let left = (-quotient).mul_add(b, a);
     let corrected = V::select(is_zero, a * reciprocal, left.mul_add(reciprocal, quotient));
     rare!(!((is_near | is_zero) & fits), corrected, a / b)
+}
+
+/// The rounded reciprocal of a positive `b` and its error, if `a * reciprocal + a * error`, where the last
+/// product is rounded, is `a / b` for all integers `a` of 8 bits with and without a sign.
+pub fn reciprocal_for_bytes(b: f32) -> Option<[f32; 2]> {
+    let reciprocal = 1.0 / b;
+    let error = (-reciprocal).mul_add(b, 1.0) * reciprocal;
+    // Nothing on the way is subnormal or overflows: even integers have the significands of odd ones.
+    let is_ordinary = (2f32.powi(-64)..2f32.powi(64)).contains(&b);
+    let is_exact = |a: u8| {
+        let a = f32::from(a);
+        a.mul_add(reciprocal, a * error) == a / b
+    };
+    (is_ordinary && (1..=u8::MAX).step_by(2).all(is_exact)).then_some([reciprocal, error])
 }

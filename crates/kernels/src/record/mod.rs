@@ -120,6 +120,30 @@ pub fn record_quotient(
     }
 }
 
+/// Appends the quotient of an f32 that is an integer of 8 bits by a number, given what
+/// [`reciprocal_for_bytes`](crate::reciprocal_for_bytes) says of the number.
+///
+/// ```
+/// use zerostride_code::{Builder, Type};
+/// use zerostride_kernels::{Recorded, reciprocal_for_bytes, record_quotient_of_byte};
+///
+/// let mut code = Builder::new();
+/// let [x, reciprocal, error] = [(); 3].map(|()| Recorded::Real(code.input(Type::F32)));
+/// let Recorded::Real(y) = record_quotient_of_byte(&mut code, x, [reciprocal, error]) else { panic!() };
+/// let code = code.finish(&[y]);
+/// let bits = |x: f32| u64::from(x.to_bits());
+/// let [reciprocal, error] = reciprocal_for_bytes(255.0).expect("there is no division");
+/// assert_eq!(code.run(&[bits(7.0), bits(reciprocal), bits(error)]), [bits(7.0 / 255.0)]);
+/// ```
+pub fn record_quotient_of_byte(
+    code: &mut Builder,
+    a: Recorded,
+    [reciprocal, error]: [Recorded; 2],
+) -> Recorded {
+    let rest = code.binary(Binary::Mul, a.re(), error.re());
+    Recorded::Real(code.mul_add(a.re(), reciprocal.re(), rest))
+}
+
 fn integer<T: Integer>(code: &mut Builder, op: Op, operands: &[Recorded]) -> Option<Recorded> {
     on_lanes(code, || dispatch::integer(op, Integers::<T>::new(operands)))
 }

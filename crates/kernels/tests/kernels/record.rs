@@ -3,8 +3,8 @@
 
 use zerostride_code::{Builder, Code, Value};
 use zerostride_kernels::{
-    Recorded, record, record_cast, record_load, record_quotient, record_scalar, record_store, store_scalar,
-    stored_type,
+    Recorded, reciprocal_for_bytes, record, record_cast, record_load, record_quotient,
+    record_quotient_of_byte, record_scalar, record_store, store_scalar, stored_type,
 };
 use zerostride_ops::{Category, DType, Op, Scalar};
 
@@ -175,6 +175,27 @@ fn a_quotient_by_one_number_is_that_of_a_division() {
         let what = What::Operation(Op::Div, compute);
         Recording { what, operands: vec![compute; 2], result: compute, code, rows }.assert_kernel(&want);
     }
+}
+
+/// The numbers that users divide pictures by, and those beside which there is no way but a division.
+#[test]
+fn a_quotient_of_a_byte_is_that_of_a_division() {
+    let mut code = Builder::new();
+    let [byte, reciprocal, error] = [(); 3].map(|()| input(&mut code, DType::F32));
+    let quotient = record_quotient_of_byte(&mut code, byte, [reciprocal, error]);
+    let code = finished(code, DType::F32, quotient);
+    let whole: Vec<f32> = (1..=1000u16).map(f32::from).collect();
+    for number in whole.iter().flat_map(|&n| [n, n / 2.0, n / 1000.0, n * 1e16, n * 1e-19]) {
+        let Some(reciprocal) = reciprocal_for_bytes(number) else { continue };
+        for byte in -128..=255i16 {
+            let byte = f32::from(byte);
+            let operands = [byte, reciprocal[0], reciprocal[1]].map(|x| x.to_bits().into());
+            assert_eq!(code.run(&operands), [(byte / number).to_bits().into()], "{byte} / {number}");
+        }
+    }
+    assert!(whole.iter().all(|&number| reciprocal_for_bytes(number).is_some()));
+    let others = [0.0, -0.0, -3.0, f32::INFINITY, f32::NAN, 1e-44, 1e38];
+    assert!(others.iter().all(|&number| reciprocal_for_bytes(number).is_none()));
 }
 
 /// The conversion from each dtype to each.

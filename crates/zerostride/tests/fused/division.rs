@@ -1,5 +1,6 @@
 //! Owns integers that are divided by what may be zero: whole formulas have the quotients and remainders of
-//! exact arithmetic wherever their operands are, and are refused wherever a zero is.
+//! exact arithmetic wherever their operands are, and are refused wherever a zero is. And bytes that numbers
+//! divide.
 
 use zerostride::{DType, Error, Expr, Slice, Tensor};
 
@@ -93,6 +94,27 @@ fn a_zero_is_found_wherever_it_is() {
                 place.fill_(before).unwrap();
             }
             assert!((Expr::from(&x).floor_divide(&y) + 1).eval().is_ok());
+        }
+    }
+}
+
+/// Where a byte is multiplied by a reciprocal, other operands that the same number divides are not.
+#[test]
+fn bytes_are_divided_by_numbers_as_floats_are() {
+    for (dtype, low) in [(DType::U8, 0), (DType::I8, -128)] {
+        // Printed at its first use.
+        let all: Vec<i64> = (0..1 << 17).map(|i| low + i % 256).collect();
+        let bytes = Tensor::from_vec(all, &[512, 256]).unwrap().to_dtype(dtype).unwrap();
+        let floats = bytes.to_dtype(DType::F32).unwrap();
+        let others = Expr::from(&floats).mul(1.37).eval().unwrap();
+        for number in [255.0, 127.5, -3.0, 0.1, 1e-40, 0.0, f64::INFINITY] {
+            let of = |x: &Tensor| (Expr::from(x) / number - &others / number).eval().unwrap();
+            let [found, expected] = [of(&bytes), of(&floats)].map(|x| x.to_vec::<f32>().unwrap());
+            let bits = |x: Vec<f32>| x.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+            assert!(bits(found) == bits(expected), "{dtype} / {number}");
+            let alone = bytes.div(number).unwrap().to_vec::<f32>().unwrap();
+            let each = floats.to_vec::<f32>().unwrap().into_iter().map(|x| x / number as f32).collect();
+            assert!(bits(alone) == bits(each), "{dtype} / {number}");
         }
     }
 }

@@ -9,8 +9,9 @@ use once_cell::race::OnceBox;
 use smallvec::SmallVec;
 use zerostride_code::{Builder, Read, Row, Type, Value, Write};
 use zerostride_kernels::{
-    Isa, Native, Printing, Recorded, Tuning, is_by_parts, memory_types, record, record_cast, record_load,
-    record_quotient, record_step, record_store,
+    Isa, Native, Printing, Recorded, Tuning, is_by_parts, memory_types, reciprocal_for_bytes, record,
+    record_cast, record_load, record_quotient, record_quotient_of_byte, record_step, record_store,
+    store_scalar,
 };
 use zerostride_ops::{Category, DType, Op, Reduction};
 
@@ -31,6 +32,8 @@ enum Line {
     Number,
     Cast(Register),
     Map(Op, DType, SmallVec<[Register; 4]>),
+    /// The quotient of an integer of 8 bits by a number, whose reciprocal and its error are operands, too.
+    QuotientOfByte(Register),
 }
 
 /// What becomes of the elements of rows.
@@ -62,6 +65,8 @@ pub(in crate::exec) struct ProgramCode {
     source: CodeKey,
     /// As [`Printed`] has it.
     parts: usize,
+    /// Of the numbers by which integers of 8 bits are divided.
+    reciprocals: Vec<[f32; 2]>,
     /// Elements that were computed so far, at most [`Printing::WORTH_ELEMENTS`] and some.
     computed: AtomicUsize,
     cached: OnceBox<Option<Arc<Native>>>,
@@ -110,6 +115,14 @@ impl ProgramCode {
             Instruction::Map { op, compute, operands } => Line::Map(*op, own(*compute), operands.clone()),
         };
         let dtypes = program.dtypes.iter().map(|&dtype| own(dtype));
+        let mut lines: Vec<(Line, DType)> = program.instructions.iter().map(line).zip(dtypes).collect();
+        let mut reciprocals = Vec::new();
+        for (at, instruction) in program.instructions.iter().enumerate() {
+            if let Some((byte, reciprocal)) = quotient_of_byte(program, instruction) {
+                lines[at].0 = Line::QuotientOfByte(byte);
+                reciprocals.push(reciprocal);
+            }
+        }
         let source = CodeKey {
             loads: program
                 .loads
@@ -117,7 +130,7 @@ impl ProgramCode {
                 .zip(kinds)
                 .map(|(load, kind)| (own(load.dtype), read(kind)))
                 .collect(),
-            lines: program.instructions.iter().map(line).zip(dtypes).collect(),
+            lines,
             divisors,
             result: program.result,
             end,
@@ -125,7 +138,7 @@ impl ProgramCode {
         };
         let (computed, cached, streaming) = (AtomicUsize::new(0), OnceBox::new(), OnceBox::new());
         let parts = if of_parts { 2 } else { 1 };
-        Some(ProgramCode { source, parts, computed, cached, streaming })
+        Some(ProgramCode { source, parts, reciprocals, computed, cached, streaming })
     }
 
     /// The same code, which asks for contiguous elements of each load so many bytes before they are read.
@@ -144,6 +157,11 @@ impl ProgramCode {
     /// bytes for the elements of a row, which become 1 where one is.
     pub(super) fn may_fault(&self) -> bool {
         !self.source.divisors.is_empty()
+    }
+
+    /// The numbers that its operands are beyond those of the program.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = f32> {
+        self.reciprocals.iter().flatten().copied()
     }
 
     /// What becomes of elements.
@@ -184,6 +202,20 @@ impl ProgramCode {
         worth(self.computed.load(Ordering::Relaxed))
             || worth(self.computed.fetch_add(more, Ordering::Relaxed).saturating_add(more))
     }
+}
+
+/// The integer of 8 bits that an instruction divides by a number, if multiplications do, and what these are
+/// by.
+fn quotient_of_byte(program: &Program, instruction: &Instruction) -> Option<(Register, [f32; 2])> {
+    let Instruction::Map { op: Op::Div, compute: DType::F32, operands } = instruction else { return None };
+    let &[byte, number] = &operands[..] else { return None };
+    let Instruction::Cast(from) = program.instructions[byte] else { return None };
+    let Instruction::Splat(number) = program.instructions[number] else { return None };
+    let mut bytes = [0; 4];
+    store_scalar(number, DType::F32, &mut bytes);
+    let is_byte = matches!(program.dtypes[from], DType::U8 | DType::I8);
+    let reciprocal = is_byte.then(|| reciprocal_for_bytes(f32::from_ne_bytes(bytes)))??;
+    Some((byte, reciprocal))
 }
 
 /// Whether a program computes each part of contiguous complex numbers from the same parts of others.
@@ -240,8 +272,11 @@ impl CodeKey {
     /// The program as a code; `None` if an operation has none.
     fn row(&self) -> Option<Row> {
         let mut code = Builder::new();
-        let numbers = self.lines.iter().filter(|(line, _)| *line == Line::Number);
-        let numbers = numbers.map(|(_, dtype)| (*dtype, Read::Number));
+        let is_number = |(line, _): &&(Line, DType)| *line == Line::Number;
+        let is_quotient = |(line, _): &&(Line, DType)| matches!(line, Line::QuotientOfByte(_));
+        let numbers = self.lines.iter().filter(is_number);
+        let parts = self.lines.iter().filter(is_quotient).flat_map(|line| [line; 2]);
+        let numbers = numbers.chain(parts).map(|(_, dtype)| (*dtype, Read::Number));
         let (mut inputs, mut reads) = (Vec::new(), Vec::new());
         for (dtype, read) in self.loads.iter().copied().chain(numbers) {
             let types = memory_types(dtype);
@@ -250,6 +285,7 @@ impl CodeKey {
             reads.extend(types.iter().map(|_| of_part(read, types.len())));
         }
         let mut number = self.loads.len()..;
+        let mut part = self.loads.len() + self.lines.iter().filter(is_number).count()..;
         let tuning = Tuning::active();
         let multiplies = |compute: DType| match compute {
             DType::F32 => tuning.divide_f32_by_reciprocal,
@@ -258,7 +294,7 @@ impl CodeKey {
         let is_one = |register: Register| match self.lines[register].0 {
             Line::Number => true,
             Line::Load(load) => self.loads[load].1 == Read::Splat,
-            Line::Cast(_) | Line::Map(..) => false,
+            Line::Cast(_) | Line::Map(..) | Line::QuotientOfByte(_) => false,
         };
         let mut registers: Vec<Recorded> = Vec::new();
         for (line, dtype) in &self.lines {
@@ -266,6 +302,11 @@ impl CodeKey {
                 Line::Load(load) => record_load(&mut code, *dtype, &inputs[*load]),
                 Line::Number => record_load(&mut code, *dtype, &inputs[number.next()?]),
                 Line::Cast(from) => record_cast(&mut code, self.lines[*from].1, *dtype, registers[*from]),
+                Line::QuotientOfByte(byte) => {
+                    let reciprocal =
+                        [part.next()?, part.next()?].map(|at| record_load(&mut code, *dtype, &inputs[at]));
+                    record_quotient_of_byte(&mut code, registers[*byte], reciprocal)
+                }
                 Line::Map(op, compute, by) => {
                     let operands: SmallVec<[Recorded; 4]> =
                         by.iter().map(|&operand| registers[operand]).collect();

@@ -43,7 +43,7 @@ pub(in crate::exec) struct Stage {
 /// A program as stages; shared by the threads that run it.
 pub(crate) struct Compiled {
     pub(in crate::exec) stages: Vec<Stage>,
-    /// The program's numbers as elements, and the bytes that each has.
+    /// The program's numbers, and what code has beside them, as elements, and the bytes that each has.
     pub(in crate::exec) numbers: Vec<([u8; 16], usize)>,
     /// Bytes of an element of each tile.
     pub(in crate::exec) tiles: Vec<usize>,
@@ -70,8 +70,13 @@ impl Compiled {
         }
         builder.finish();
         let item = program.dtypes[program.result].item_size();
-        let Builder { stages, numbers, tiles, .. } = builder;
+        let Builder { stages, mut numbers, tiles, .. } = builder;
         let code = ProgramCode::new(program, kinds, End::Stored(Write::Cached)).map(Box::new);
+        for number in code.iter().flat_map(|code| code.numbers()) {
+            let mut bytes = [0; 16];
+            bytes[..4].copy_from_slice(&number.to_ne_bytes());
+            numbers.push((bytes, 4));
+        }
         Compiled { stages, numbers, tiles, loads, item, code, accumulating: None }
     }
 
