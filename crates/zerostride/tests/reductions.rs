@@ -202,6 +202,39 @@ fn reductions(x: &Expr, dims: &[isize], dtype: DType) -> Vec<Expr> {
     all
 }
 
+/// Plans of one step on elements in cache, and of several, of which all or none have elements to compute.
+#[test]
+fn small_plans_have_the_bits_of_one_operation_after_the_other() {
+    let value = |tensor: Tensor| bytes(&Expr::from(&tensor), 1);
+    for shape in [&[4, 8][..], &[8, 128], &[3, 1, 40], &[130, 5], &[20, 2, 7], &[1, 200], &[5, 1], &[2, 0]] {
+        for (dtype, layout) in DType::ALL.iter().flat_map(|&dtype| [0, 1, 3].map(|layout| (dtype, layout))) {
+            let x = Expr::from(&relaid(&numbers(shape, dtype), layout));
+            let row = Expr::from(&numbers(&shape[shape.len() - 1..], dtype));
+            let column = Expr::from(&x.narrow(-1, 0, shape[shape.len() - 1].min(1) as isize).eval().unwrap());
+            for sum in [x.clone(), &x + &row, &x * &column + &x] {
+                let stored = Expr::from(&sum.eval().unwrap().contiguous().unwrap());
+                for dims in [&[-1][..], &[0], &[0, -1]] {
+                    let all = |x: &Expr| -> Vec<Expr> {
+                        let is_empty = shape.contains(&0);
+                        let is_defined = |found: &Expr| !is_empty || found.shape().is_ok();
+                        reductions(x, dims, dtype).into_iter().filter(is_defined).collect()
+                    };
+                    for (found, expected) in all(&sum).into_iter().zip(all(&stored)) {
+                        // The second run finds what the first one has prepared.
+                        let plan = found.plan().unwrap();
+                        for _ in 0..2 {
+                            assert!(
+                                value(plan.run().unwrap()) == bytes(&expected, 1),
+                                "{found:?} over {dims:?} of {dtype}, layout {layout}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Asserts that elements are reduced over sets of dimensions to the bits of their copies, on any number of
 /// threads.
 fn assert_reduced_as(x: &Tensor, copy: &Expr, sets: &[&[isize]], dtype: DType, name: &str) {

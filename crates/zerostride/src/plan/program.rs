@@ -78,6 +78,8 @@ pub(crate) struct Program {
     /// The register that is the program's value.
     pub(crate) result: Register,
     pub(crate) kept: Kept,
+    /// The same for what runs at once.
+    pub(crate) at_once: Kept,
     /// The same for the executor of devices.
     #[cfg(feature = "cuda")]
     pub(crate) on_device: Kept,
@@ -211,8 +213,13 @@ impl Program {
             return None;
         }
         let unkept = Kept::default;
-        let mut program =
-            Program { kept: unkept(), on_device: unkept(), zero_divisor: unkept(), ..self.clone() };
+        let mut program = Program {
+            kept: unkept(),
+            at_once: unkept(),
+            on_device: unkept(),
+            zero_divisor: unkept(),
+            ..self.clone()
+        };
         let mut is_zero = |divisor: Register| {
             let compute = program.dtypes[divisor];
             program.map(Op::LogicalNot, compute, SmallVec::from_elem(divisor, 1), DType::Bool)

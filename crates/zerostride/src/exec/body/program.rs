@@ -80,6 +80,11 @@ impl Compiled {
         Compiled { stages, numbers, tiles, loads, item, code, accumulating: None }
     }
 
+    /// The program that the results of a reduction go through, if they do.
+    pub(in crate::exec) fn finish(program: Option<&Program>) -> Option<&Compiled> {
+        program.map(|finish| finish.kept.get(|| Compiled::new(finish, &[LoadKind::Vector], false)))
+    }
+
     /// The same, whose elements may also enter accumulators.
     pub(in crate::exec) fn accumulating(self, program: &Program, end: End) -> Compiled {
         let kinds: Vec<LoadKind> = self.loads.iter().map(|&(kind, _)| kind).collect();

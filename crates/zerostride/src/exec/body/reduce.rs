@@ -47,8 +47,6 @@ const MOST_BLOCK_PARTS: usize = 64;
 
 /// What is kept with a program.
 struct PreparedReduce {
-    /// What results go through, if they do.
-    finish: Option<Compiled>,
     cost: Cost,
     loops: ReduceLoops,
 }
@@ -80,7 +78,8 @@ type FoldWorker<'p> = (Option<Tiles<'p>>, Box<dyn Fold>, ResultTile<'p>);
 /// The reduction of a window's elements.
 struct WindowReduction<'a, 'p> {
     reducer: Reducer,
-    prepared: &'p PreparedReduce,
+    /// What results go through, if they do.
+    finish: Option<&'p Compiled>,
     walk: &'p ReduceWalk,
     compiled: &'p Compiled,
     shortest: usize,
@@ -115,9 +114,9 @@ pub(in crate::exec) fn run<'a>(
     let reducer = Reducer::new(*op, *compute, takes, reduced.numel(), *correction);
     let prepared: &PreparedReduce = program.kept.get(|| {
         let sizes: SmallVec<[usize; 8]> = kept.iter().chain(&**reduced).copied().collect();
-        let finish = finish.as_deref().map(|finish| Compiled::new(finish, &[LoadKind::Vector], false));
-        PreparedReduce { finish, cost: Cost::new(program, &sizes), loops: ReduceLoops::default() }
+        PreparedReduce { cost: Cost::new(program, &sizes), loops: ReduceLoops::default() }
     });
+    let finish = Compiled::finish(finish.as_deref());
     let part = window.shape(kept);
     if part.numel() == 0 {
         return Ok(());
@@ -174,9 +173,9 @@ pub(in crate::exec) fn run<'a>(
         ReduceInput::new(elements.expect("a reduction writes into memory of its own"), walk.kept)
     });
     let inputs: SmallVec<[ReduceInput<'_>; 4]> = inputs.collect();
-    let item = prepared.finish.as_ref().map_or(dtype.item_size(), |finish| finish.loads[0].1);
+    let item = finish.map_or(dtype.item_size(), |finish| finish.loads[0].1);
     if let Some(pairs) = pairs.as_ref().filter(|pairs| pairs.is_ready(elements)) {
-        return pairs.run(&reducer, &inputs, prepared.finish.as_ref(), (out, item));
+        return pairs.run(&reducer, &inputs, finish, (out, item));
     }
     let slices: SmallVec<[Option<ElementSlice<'_>>; 4]> =
         inputs.iter().map(|input| input.slice(&out)).collect();
@@ -199,7 +198,7 @@ pub(in crate::exec) fn run<'a>(
     let (across, empty) = (across.as_ref(), empty.as_deref());
     let reduction = WindowReduction {
         reducer,
-        prepared,
+        finish,
         walk,
         compiled,
         shortest: *shortest,
@@ -271,7 +270,7 @@ impl ReduceLoops {
 
 impl<'p> WindowReduction<'_, 'p> {
     fn worker(&self, fold: Option<Box<dyn Fold>>) -> FoldWorker<'p> {
-        let (columns, finish) = (self.columns, self.prepared.finish.as_ref());
+        let (columns, finish) = (self.columns, self.finish);
         let fold = fold.unwrap_or_else(|| self.reducer.start(columns));
         (self.tiles(), fold, ResultTile::new(finish, columns, self.item))
     }

@@ -12,7 +12,7 @@ use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer, lane_rows};
 use zerostride_ops::DType;
 
 use super::work::{Slots, allocate, block, run_work};
-use crate::exec::body::{Compiled, LoadKind, ResultTile};
+use crate::exec::body::{Compiled, ResultTile};
 use crate::exec::elements::{KeptFold, Scratch, Window, Written};
 use crate::memory::{Access, Block, Fresh};
 use crate::plan::{ElementSource, FoldForm, FoldKind, FoldedStep, Group, Plan, Step, Work};
@@ -101,8 +101,7 @@ fn start(step: &Step, made: &FoldedStep) -> Box<dyn Fold> {
 fn store(fold: &mut dyn Fold, step: &Step, made: &FoldedStep, dtype: DType, block: Block<'_>) -> Result<()> {
     let Work::Reduce { finish, .. } = &step.work else { unreachable!("only reductions are folded") };
     let (shape, strides) = made.results.as_ref().expect("it reduces rows");
-    let finish =
-        finish.as_deref().map(|finish| finish.kept.get(|| Compiled::new(finish, &[LoadKind::Vector], false)));
+    let finish = Compiled::finish(finish.as_deref());
     let (count, item) = (shape.numel(), dtype.item_size());
     let mut results = ResultTile::new(finish, count, finish.map_or(item, |finish| finish.loads[0].1));
     let finished = results.finished(count, |results| {

@@ -9,7 +9,6 @@ use zerostride_kernels::{CACHE_LINE_BYTES, Printing, fence};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides};
 
-use super::size::Size;
 use crate::Result;
 use crate::exec::body::{Compiled, LoadKind, Machine, is_worth_printing};
 use crate::exec::cache;
@@ -17,10 +16,7 @@ use crate::exec::elements::{
     NEAR_STEPS, PanelOperand, PanelShare, PanelWriter, StridedElements, Window, Written,
 };
 use crate::memory::Block;
-use crate::plan::{
-    Cost, ElementSource, Instruction, LEAST_PRINTED_ROW_BYTES, Load, PanelWalk, Program, RowForm,
-    TILE_ELEMENTS,
-};
+use crate::plan::{Cost, ElementSource, Instruction, Load, PanelWalk, Program, RowForm, TILE_ELEMENTS};
 use crate::threads::parts;
 
 /// The most parts that a large loop is divided into.
@@ -98,42 +94,6 @@ pub(super) fn run<'a>(
     })
 }
 
-/// A program over elements in cache, which needs no panels.
-pub(in crate::exec) struct InCache {
-    /// Over rows of a constant stride, or groups of such, of which each load's is contiguous or a broadcast
-    /// scalar, for code alone.
-    pub(in crate::exec) of_rows: Option<Compiled>,
-    /// Over contiguous elements: each load is as many, or a broadcast scalar.
-    pub(in crate::exec) of_all: Compiled,
-}
-
-/// A program over elements in cache; `None` where it is worth dividing among threads, or is only a copy.
-pub(in crate::exec) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Option<&'p InCache> {
-    let make = || {
-        let is_copy = matches!(program.instructions[..], [Instruction::Load(_)]);
-        if is_copy || Size::of(Cost::new(program, shape)) > Size::Small {
-            return None;
-        }
-        let compiled = |is_one: &dyn Fn(&Load) -> bool| {
-            let kind = |load: &Load| if is_one(load) { LoadKind::Splat } else { LoadKind::Vector };
-            Compiled::new(program, &program.loads.iter().map(kind).collect::<Vec<_>>(), false)
-        };
-        let of_rows = match shape[..] {
-            [_, row] | [_, _, row]
-                if row * program.dtypes[program.result].item_size() >= LEAST_PRINTED_ROW_BYTES =>
-            {
-                let along = shape.ndim() - 1;
-                let are_rows = program.loads.iter().all(|load| matches!(load.strides[along], 0 | 1));
-                are_rows.then(|| compiled(&|load| load.strides[along] == 0))
-            }
-            _ => None,
-        };
-        let of_all = compiled(&|load| load.strides.iter().all(|&stride| stride == 0));
-        Some(InCache { of_rows, of_all })
-    };
-    program.kept.get(PreparedMap::default).in_cache.get_or_init(|| Box::new(make())).as_ref()
-}
-
 /// Bytes from which on rows of elements of `item` bytes at these strides are worth non-temporal stores.
 fn least_streamed(walk: &PanelWalk, strides: &Strides, item: usize) -> usize {
     let (across, count) = walk.across();
@@ -157,13 +117,11 @@ fn steps(strides: &Strides) -> &[isize] {
     if strides.is_empty() { &[1] } else { strides }
 }
 
-/// What is prepared for a program: its loop out of place and in place, before and after it is printed, and
-/// its stages over elements in cache.
+/// What is prepared for a program: its loop out of place and in place, before and after it is printed.
 #[derive(Default)]
 struct PreparedMap {
     apart: [OnceBox<PreparedLoop>; 2],
     in_place: [OnceBox<PreparedLoop>; 2],
-    in_cache: OnceBox<Option<InCache>>,
 }
 
 /// A program prepared for a loop.

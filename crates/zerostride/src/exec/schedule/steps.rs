@@ -47,23 +47,27 @@ fn run_step(
     if let Some(out) = target {
         return run_whole(plan, step, memory, slots, out);
     }
+    if let Some(in_cache) = inline::StepInCache::of(&step.work) {
+        let mut fresh = allocate(buffer)?;
+        let elements = |source| elements(source, plan, memory, slots);
+        if let Some(done) = in_cache.run(elements, fresh.bytes_mut()) {
+            slots[buffer.slot] = Some(fresh);
+            return done;
+        }
+    }
     // An operand that dies may give the result its memory.
     let mut fresh = match slots[buffer.slot].take() {
         Some(fresh) => fresh,
         None => allocate(buffer)?,
     };
-    let elements = |source| elements(source, plan, memory, slots);
     match &step.work {
         Work::Matmul { a, b, .. } => {
-            let factor = |source| elements(source).expect("a factor is computed before its product");
+            let factor = |source| {
+                elements(source, plan, memory, slots).expect("a factor is computed before its product")
+            };
             body::multiply(&step.work, factor(a.source), factor(b.source), fresh.bytes_mut());
         }
-        work => {
-            match inline::StepInCache::of(work).and_then(|inline| inline.run(elements, fresh.bytes_mut())) {
-                Some(done) => done?,
-                None => run_whole(plan, step, memory, slots, fresh.block_mut())?,
-            }
-        }
+        _ => run_whole(plan, step, memory, slots, fresh.block_mut())?,
     }
     slots[buffer.slot] = Some(fresh);
     Ok(())

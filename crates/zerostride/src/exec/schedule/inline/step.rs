@@ -1,69 +1,229 @@
-//! Owns element-wise steps of a plan on elements in cache: whole and at once, without panels or threads. It
-//! does not know who may touch the elements, what is worth dividing (`plan/cost.rs`), nor how stages run
-//! (`exec/body`).
+//! Owns steps of a plan on elements in cache: whole and at once, without panels or threads. It does not know
+//! who may touch the elements, what is worth dividing (`plan/cost.rs`), nor how stages run (`exec/body`) and
+//! elements are reduced (`reduce.rs`).
 
 use smallvec::SmallVec;
-use zerostride_shape::Shape;
+use zerostride_kernels::Reducer;
+use zerostride_shape::{Shape, Strides};
 
 use super::desk::reading;
 use super::gather::{InOrder, in_order};
 use super::loops::Loops;
 use super::ready_operand::ReadyOperand;
-use crate::exec::body::Compiled;
-use crate::exec::elements::ElementSlice;
-use crate::exec::schedule::panels::{self, InCache};
+use super::reduce::StridedReduction;
+use crate::exec::body::{Compiled, LoadKind};
+use crate::exec::elements::{ElementSlice, StridedDims};
+use crate::exec::schedule::size::Size;
 use crate::memory::Fresh;
-use crate::plan::{ElementSource, Leaf, Load, Plan, Program, Work};
+use crate::plan::{
+    Cost, ElementSource, Instruction, LEAST_PRINTED_ROW_BYTES, Leaf, Load, Plan, Program, Work,
+};
 use crate::{Result, Tensor};
 
 /// The most operands of a plan that is one such step.
 const MOST_LEAVES: usize = 4;
 
-/// An element-wise step whose results are contiguous.
-pub(in crate::exec) struct StepInCache<'p> {
-    shape: &'p Shape,
-    program: &'p Program,
-    prepared: &'p InCache,
+/// The most bytes of elements that are computed before they are reduced.
+const COMPUTED_BYTES: usize = 64 << 10;
+
+/// A step whose results are contiguous.
+pub(in crate::exec) enum StepInCache<'p> {
+    Map(&'p Program, &'p MapInCache),
+    /// And what the results go through, if they do.
+    Reduce(&'p Program, &'p ReduceInCache, Option<&'p Compiled>),
+}
+
+/// A program prepared for a loop over elements in cache.
+pub(in crate::exec) struct MapInCache {
+    shape: Shape,
+    /// Those of each load.
+    strides: Vec<Strides>,
+    /// Over rows of a constant stride, or groups of such, of which each load's is contiguous or a broadcast
+    /// scalar, for code alone.
+    of_rows: Option<Compiled>,
+    /// Over contiguous elements: each load is as many, or a broadcast scalar.
+    of_all: Compiled,
+}
+
+/// A reduction of elements in cache.
+pub(in crate::exec) struct ReduceInCache {
+    /// Computes the elements, unless they are those of the only load.
+    computed: Option<MapInCache>,
+    reduction: StridedReduction,
 }
 
 impl<'p> StepInCache<'p> {
     /// The step that some work is; `None` where it is another one, or worth dividing among threads.
     pub(in crate::exec) fn of(work: &'p Work) -> Option<StepInCache<'p>> {
-        let Work::Map { shape, program, out, out_offset: 0 } = work else { return None };
-        let prepared = panels::in_cache(shape, program)
-            .filter(|_| Loops::of(shape, out).is_some_and(|out| out.dense[0]))?;
-        Some(StepInCache { shape, program, prepared })
+        match work {
+            Work::Map { shape, program, out, out_offset: 0 } => {
+                let make = || {
+                    let is_dense = Loops::of(shape, out).is_some_and(|out| out.dense[0]);
+                    let strides = || program.loads.iter().map(|load| load.strides.clone()).collect();
+                    (is_dense && !is_copy(program))
+                        .then(|| MapInCache::new(shape.clone(), program, strides()))?
+                };
+                Some(StepInCache::Map(program, program.at_once.get(make).as_ref()?))
+            }
+            Work::Reduce { program, finish, .. } => {
+                let prepared = program.at_once.get(|| ReduceInCache::new(work)).as_ref()?;
+                Some(StepInCache::Reduce(program, prepared, Compiled::finish(finish.as_deref())))
+            }
+            _ => None,
+        }
     }
 
-    /// Writes the results: of rows that are read in place, or of elements that are copied unless they are
-    /// contiguous. `None` if the elements of a load are not there, not aligned, or there is no memory
+    /// Writes the results. `None` if the elements of a load are not there, not aligned, or there is no memory
     /// for copies.
     pub(in crate::exec) fn run<'a>(
         &self,
         elements: impl Fn(ElementSource) -> Option<ElementSlice<'a>>,
         out: &mut [u8],
     ) -> Option<Result<()>> {
-        let StepInCache { shape, program, prepared } = *self;
         let operand = |load: &Load| {
             let slice = elements(load.source)?;
             let is_aligned = slice.bytes.as_ptr().addr().is_multiple_of(slice.item.min(align_of::<f64>()));
             is_aligned.then(|| slice.at(load.offset))
         };
-        let of_rows = prepared.of_rows.as_ref().filter(|code| code.is_printed_for(shape.numel()));
-        if let Some(code) = of_rows {
+        match *self {
+            StepInCache::Map(program, map) => map.run(program, operand, out),
+            StepInCache::Reduce(program, reduce, None) => reduce.run(program, operand, out),
+            StepInCache::Reduce(program, reduce, Some(finish)) => {
+                let mut results = Fresh::arbitrary(out.len() / finish.item * finish.loads[0].1)?;
+                if let Err(error) = reduce.run(program, operand, results.bytes_mut())? {
+                    return Some(Err(error));
+                }
+                Some(finish.run_in_order(&[results.bytes()], out))
+            }
+        }
+    }
+}
+
+/// Whether a program has the elements of its only load.
+fn is_copy(program: &Program) -> bool {
+    matches!(program.instructions[..], [Instruction::Load(_)])
+}
+
+impl MapInCache {
+    /// The program over a loop, in which its loads have these strides; `None` where that is worth dividing
+    /// among threads.
+    fn new(shape: Shape, program: &Program, strides: Vec<Strides>) -> Option<MapInCache> {
+        if Size::of(Cost::new(program, &shape)) > Size::Small {
+            return None;
+        }
+        let compiled = |is_one: &dyn Fn(&Strides) -> bool| {
+            let kind = |load| if is_one(load) { LoadKind::Splat } else { LoadKind::Vector };
+            Compiled::new(program, &strides.iter().map(kind).collect::<Vec<_>>(), false)
+        };
+        let of_rows = match shape[..] {
+            [_, row] | [_, _, row]
+                if row * program.dtypes[program.result].item_size() >= LEAST_PRINTED_ROW_BYTES =>
+            {
+                let along = shape.ndim() - 1;
+                let are_rows = strides.iter().all(|load| matches!(load[along], 0 | 1));
+                are_rows.then(|| compiled(&|load| load[along] == 0))
+            }
+            _ => None,
+        };
+        let of_all = compiled(&|load| load.iter().all(|&stride| stride == 0));
+        Some(MapInCache { shape, strides, of_rows, of_all })
+    }
+
+    /// Writes the results: of rows that are read in place, or of elements that are copied unless they are
+    /// contiguous.
+    fn run<'a>(
+        &self,
+        program: &Program,
+        operand: impl Fn(&Load) -> Option<ElementSlice<'a>>,
+        out: &mut [u8],
+    ) -> Option<Result<()>> {
+        let MapInCache { shape, strides, of_rows, of_all } = self;
+        let loads = program.loads.iter().zip(strides);
+        if let Some(code) = of_rows.as_ref().filter(|code| code.is_printed_for(shape.numel())) {
             let [ref groups @ .., count, row] = shape[..] else { unreachable!("there are rows") };
             let groups = groups.first().copied().unwrap_or(1);
-            let load = |load: &Load| {
-                let [ref group_step @ .., step, apart] = load.strides[..] else { return None };
+            let load = |(load, strides): (&Load, &Strides)| {
+                let [ref group_step @ .., step, apart] = strides[..] else { return None };
                 let groups = (groups, group_step.first().copied().unwrap_or(0));
                 let len = if apart == 0 { 1 } else { row };
                 Some(Some(operand(load)?.grouped_rows(groups, (count, step), (len, 1))))
             };
-            let loads: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(load).collect::<Option<_>>()?;
+            let loads: SmallVec<[_; MOST_LEAVES]> = loads.map(load).collect::<Option<_>>()?;
             return Some(code.run_anywhere((groups, count, row), &loads, out));
         }
-        let load = |load: &Load| in_order(operand(load)?, &Loops::of(shape, &load.strides)?, 0);
-        run_in_order(&prepared.of_all, program.loads.iter().map(load), out)
+        let load =
+            |(load, strides): (&Load, &Strides)| in_order(operand(load)?, &Loops::of(shape, strides)?, 0);
+        run_in_order(of_all, loads.map(load), out)
+    }
+}
+
+impl ReduceInCache {
+    /// A step that reduces; `None` where it is worth dividing among threads.
+    fn new(work: &Work) -> Option<ReduceInCache> {
+        let Work::Reduce { op, compute, correction, kept, reduced, program, .. } = work else { return None };
+        let (results, count, dtype) = (kept.numel(), reduced.numel(), program.dtypes[program.result]);
+        let elements = results.checked_mul(count)?;
+        let of = |kept, reduced| StridedReduction {
+            op: *op,
+            compute: *compute,
+            correction: *correction,
+            dtype,
+            kept,
+            reduced,
+        };
+        if is_copy(program) {
+            if Size::of(Cost::of_reading(dtype, elements)) > Size::Small {
+                return None;
+            }
+            let (of_kept, of_reduced) = program.loads[0].strides.split_at(kept.ndim());
+            let reduction = of(StridedDims::of(kept, of_kept), StridedDims::of(reduced, of_reduced));
+            return Some(ReduceInCache { computed: None, reduction });
+        }
+        // Folds may take wider elements.
+        let item = Reducer::takes(*op, *compute, dtype, count).item_size().max(dtype.item_size());
+        if elements > COMPUTED_BYTES / item || count < 2 {
+            return None;
+        }
+        // Elements are computed in the order in which most operands have them.
+        let nearer = |load: &Load| {
+            let (of_kept, of_reduced) = load.strides.split_at(kept.ndim());
+            let inner = |strides: &[isize]| strides.last().map_or(0, |stride| stride.unsigned_abs());
+            let [of_kept, of_reduced] = [inner(of_kept), inner(of_reduced)];
+            if of_kept == 0 || of_reduced == 0 { 0 } else { of_kept.cmp(&of_reduced) as isize }
+        };
+        let are_kept_inside = program.loads.iter().map(nearer).sum::<isize>() < 0;
+        let turn = if are_kept_inside { kept.ndim() } else { 0 };
+        let mut sizes: SmallVec<[usize; 6]> = kept.iter().chain(&**reduced).copied().collect();
+        sizes.rotate_left(turn);
+        let strides = program.loads.iter().map(|load| {
+            let mut strides: SmallVec<[isize; 6]> = load.strides.iter().copied().collect();
+            strides.rotate_left(turn);
+            Strides::new(&strides).ok()
+        });
+        let strides = strides.collect::<Option<_>>()?;
+        let computed = Some(MapInCache::new(Shape::new(&sizes).ok()?, program, strides)?);
+        let steps = if are_kept_inside { [1, results] } else { [count, 1] };
+        let line = |size: usize, step: usize| StridedDims::joined([(size, [step as isize])]);
+        Some(ReduceInCache { computed, reduction: of(line(results, steps[0]), line(count, steps[1])) })
+    }
+
+    /// Writes the results before they go through another program.
+    fn run<'a>(
+        &self,
+        program: &Program,
+        operand: impl Fn(&Load) -> Option<ElementSlice<'a>>,
+        out: &mut [u8],
+    ) -> Option<Result<()>> {
+        let ReduceInCache { computed, reduction } = self;
+        let Some(map) = computed else {
+            return reduction.run(operand(&program.loads[0])?, out).map(Ok);
+        };
+        let item = program.dtypes[program.result].item_size();
+        let mut elements = Fresh::arbitrary(map.shape.numel() * item)?;
+        if let Err(error) = map.run(program, operand, elements.bytes_mut())? {
+            return Some(Err(error));
+        }
+        reduction.run(ElementSlice { bytes: elements.bytes(), item, first: 0 }, out).map(Ok)
     }
 }
 
