@@ -38,6 +38,7 @@ pub(in crate::exec) struct MapInCache {
     shape: Shape,
     /// Those of each load.
     strides: Vec<Strides>,
+    loops: Vec<Loops<1>>,
     /// Over rows of a constant stride, or groups of such, of which each load's is contiguous or a broadcast
     /// scalar, for code alone.
     of_rows: Option<Compiled>,
@@ -111,6 +112,7 @@ impl MapInCache {
         if Size::of(Cost::new(program, &shape)) > Size::Small {
             return None;
         }
+        let loops = strides.iter().map(|strides| Loops::of(&shape, strides)).collect::<Option<_>>()?;
         let compiled = |is_one: &dyn Fn(&Strides) -> bool| {
             let kind = |load| if is_one(load) { LoadKind::Splat } else { LoadKind::Vector };
             Compiled::new(program, &strides.iter().map(kind).collect::<Vec<_>>(), false)
@@ -126,7 +128,7 @@ impl MapInCache {
             _ => None,
         };
         let of_all = compiled(&|load| load.iter().all(|&stride| stride == 0));
-        Some(MapInCache { shape, strides, of_rows, of_all })
+        Some(MapInCache { shape, strides, loops, of_rows, of_all })
     }
 
     /// Writes the results: of rows that are read in place, or of elements that are copied unless they are
@@ -137,8 +139,7 @@ impl MapInCache {
         operand: impl Fn(&Load) -> Option<ElementSlice<'a>>,
         out: &mut [u8],
     ) -> Option<Result<()>> {
-        let MapInCache { shape, strides, of_rows, of_all } = self;
-        let loads = program.loads.iter().zip(strides);
+        let MapInCache { shape, strides, loops, of_rows, of_all } = self;
         if let Some(code) = of_rows.as_ref().filter(|code| code.is_printed_for(shape.numel())) {
             let [ref groups @ .., count, row] = shape[..] else { unreachable!("there are rows") };
             let groups = groups.first().copied().unwrap_or(1);
@@ -148,12 +149,12 @@ impl MapInCache {
                 let len = if apart == 0 { 1 } else { row };
                 Some(Some(operand(load)?.grouped_rows(groups, (count, step), (len, 1))))
             };
-            let loads: SmallVec<[_; MOST_LEAVES]> = loads.map(load).collect::<Option<_>>()?;
+            let loads = program.loads.iter().zip(strides).map(load);
+            let loads: SmallVec<[_; MOST_LEAVES]> = loads.collect::<Option<_>>()?;
             return Some(code.run_anywhere((groups, count, row), &loads, out));
         }
-        let load =
-            |(load, strides): (&Load, &Strides)| in_order(operand(load)?, &Loops::of(shape, strides)?, 0);
-        run_in_order(of_all, loads.map(load), out)
+        let load = |(load, loops): (&Load, &Loops<1>)| in_order(operand(load)?, loops, 0);
+        run_in_order(of_all, program.loads.iter().zip(loops).map(load), out)
     }
 }
 
