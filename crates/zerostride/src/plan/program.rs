@@ -161,6 +161,11 @@ impl Program {
         })
     }
 
+    /// Whether the program's elements are those of its only load.
+    pub(crate) fn is_copy(&self) -> bool {
+        matches!(self.instructions[..], [Instruction::Load(_)])
+    }
+
     /// Removes the last instruction, which no other one reads.
     pub(super) fn pop(&mut self) {
         if let (Some(instruction), Some(dtype)) = (self.instructions.pop(), self.dtypes.pop()) {

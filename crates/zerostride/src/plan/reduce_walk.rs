@@ -29,7 +29,7 @@ const SHARE_RESULTS: usize = 128;
 
 /// Elements that are read in place for a block of results, of which there are no more than are worth reading
 /// at once: starting a fold takes as long as some thousands.
-const BLOCK_ELEMENTS: usize = 1 << 18;
+const IN_PLACE_ELEMENTS: usize = 1 << 18;
 
 /// The strides of a load.
 type LoadStrides = SmallVec<[isize; 8]>;
@@ -130,7 +130,7 @@ impl ReduceWalk {
                 share.min(widest).min(inner)
             }
             FoldForm::Along if in_place => {
-                let area = grain.min(BLOCK_ELEMENTS);
+                let area = grain.min(IN_PLACE_ELEMENTS);
                 // A fold reads lines at one distance.
                 (area / count.min(area)).min(widest).clamp(1, if self.is_load { inner } else { results })
             }

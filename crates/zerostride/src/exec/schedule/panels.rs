@@ -16,7 +16,7 @@ use crate::exec::elements::{
     NEAR_STEPS, PanelOperand, PanelShare, PanelWriter, StridedElements, Window, Written,
 };
 use crate::memory::Block;
-use crate::plan::{Cost, ElementSource, Instruction, Load, PanelWalk, Program, RowForm, TILE_ELEMENTS};
+use crate::plan::{Cost, ElementSource, Load, PanelWalk, Program, RowForm, TILE_ELEMENTS};
 use crate::threads::parts;
 
 /// The most parts that a large loop is divided into.
@@ -68,8 +68,7 @@ pub(super) fn run<'a>(
         true => Write::Cached,
         false => cache::write(cost.bytes(), part.numel() * item, long && !window.read_next),
     };
-    let copies =
-        write == Write::Cached && !in_place && matches!(program.instructions[..], [Instruction::Load(_)]);
+    let copies = write == Write::Cached && !in_place && program.is_copy();
     let own = out.elements();
     let worker = || {
         let machine = Machine::new(compiled, TILE_ELEMENTS.max(walk.row()));

@@ -15,9 +15,7 @@ use crate::exec::body::{Compiled, LoadKind};
 use crate::exec::elements::{ElementSlice, StridedDims};
 use crate::exec::schedule::size::Size;
 use crate::memory::Fresh;
-use crate::plan::{
-    Cost, ElementSource, Instruction, LEAST_PRINTED_ROW_BYTES, Leaf, Load, Plan, Program, Work,
-};
+use crate::plan::{Cost, ElementSource, LEAST_PRINTED_ROW_BYTES, Leaf, Load, Plan, Program, Work};
 use crate::{Result, Tensor};
 
 /// The most operands of a plan that is one such step.
@@ -61,7 +59,7 @@ impl<'p> StepInCache<'p> {
                 let make = || {
                     let is_dense = Loops::of(shape, out).is_some_and(|out| out.dense[0]);
                     let strides = || program.loads.iter().map(|load| load.strides.clone()).collect();
-                    (is_dense && !is_copy(program))
+                    (is_dense && !program.is_copy())
                         .then(|| MapInCache::new(shape.clone(), program, strides()))?
                 };
                 Some(StepInCache::Map(program, program.at_once.get(make).as_ref()?))
@@ -98,11 +96,6 @@ impl<'p> StepInCache<'p> {
             }
         }
     }
-}
-
-/// Whether a program has the elements of its only load.
-fn is_copy(program: &Program) -> bool {
-    matches!(program.instructions[..], [Instruction::Load(_)])
 }
 
 impl MapInCache {
@@ -172,7 +165,7 @@ impl ReduceInCache {
             kept,
             reduced,
         };
-        if is_copy(program) {
+        if program.is_copy() {
             if Size::of(Cost::of_reading(dtype, elements)) > Size::Small {
                 return None;
             }
