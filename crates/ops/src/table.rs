@@ -276,9 +276,9 @@ macro_rules! for_each_op {
                 /// The index of the first smallest element, the first NaN's if there is one.
                 Argmin  argmin  ordered  index   never  other     other      (Le highest place) no_place    all   none  -      "argmin_cpu" (input, dims: dims "dim=None, keepdim=False");
                 /// Whether all elements are nonzero; u8 stays u8.
-                All     all     any      truth   any    same      truth      (LogicalAnd one)   value       none  none  -      "all" (input, dims: dims "dim=None, keepdim=False");
+                All     all     any      truth   any    same      truth      (Minimum one)      value       none  none  -      "all" (input, dims: dims "dim=None, keepdim=False");
                 /// Whether some element is nonzero; u8 stays u8.
-                Any     any     any      truth   any    same      truth      (LogicalOr zero)   value       none  none  -      "any" (input, dims: dims "dim=None, keepdim=False");
+                Any     any     any      truth   any    same      truth      (Maximum zero)     value       none  none  -      "any" (input, dims: dims "dim=None, keepdim=False");
                 /// The variance, with `n - correction` degrees of freedom; `unbiased` is `correction` of 1
                 /// or 0.
                 Var     var     inexact  real    never  other     other      (moments)          value       all   rule  -      "var" (input, dims: spread "dim=None, unbiased=None, keepdim=False, *, correction=1");

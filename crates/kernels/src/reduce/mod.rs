@@ -50,7 +50,7 @@ use variance::Variance;
 use vector::{Array, Limits, LoadVector, MAX_VECTOR_LEN, Ordered, Vector, WidenedHalves};
 
 /// A reduction of one operation, dtype and length, which can be started any number of times.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reducer {
     op: Reduction,
     compute: DType,
@@ -60,10 +60,11 @@ pub struct Reducer {
 }
 
 impl Reducer {
-    /// The reduction `op` of `reduced` elements of a dtype, where the operation computes in `compute`;
-    /// `correction` is that of `var`. Folds read elements of the dtype that [`takes`](Reducer::takes) says.
-    pub fn new(op: Reduction, compute: DType, elements: DType, reduced: usize, correction: f64) -> Self {
-        Reducer { op, compute, takes: Self::takes(op, compute, elements, reduced), reduced, correction }
+    /// The reduction `op` of `reduced` elements, where the operation computes in `compute`; `correction` is
+    /// that of `var`. Folds read elements of the dtype `takes`, which [`takes`](Reducer::takes) or
+    /// [`takes_computed`](Reducer::takes_computed) says.
+    pub fn new(op: Reduction, compute: DType, takes: DType, reduced: usize, correction: f64) -> Self {
+        Reducer { op, compute, takes, reduced, correction }
     }
 
     /// The dtype that folds read, given that of the elements. Order-free reductions read the elements' own:
@@ -87,6 +88,22 @@ impl Reducer {
         }
     }
 
+    /// The dtype that so many computed elements are converted to, once they are of the dtype that
+    /// [`takes`](Reducer::takes) says, for code to let them enter accumulators: those hold what enters one
+    /// of a leaf, or are modulo 2^64. They have 32 bits at least, and a bool is 0 or 1 there. A few elements
+    /// are folded as they are.
+    pub fn takes_computed(op: Reduction, takes: DType, reduced: usize) -> DType {
+        let adds_up = op.info().rule == ops::Rule::sum;
+        match takes {
+            _ if lanes(reduced) == 1 => takes,
+            DType::F16 | DType::BF16 => DType::F32,
+            DType::Bool => DType::I32,
+            DType::U8 | DType::I8 | DType::U16 | DType::I16 if op != Reduction::Prod => DType::I32,
+            _ if adds_up && takes.category() == Category::Int => DType::I64,
+            _ => takes,
+        }
+    }
+
     /// Whether folds have a loop for many results of a few dozen contiguous elements each (`short.rs`).
     pub fn takes_lines(&self) -> bool {
         self.op.step().is_some()
@@ -95,12 +112,19 @@ impl Reducer {
     }
 
     /// What folds accumulate before the first element, as bytes of the dtype that they read, where code can
-    /// accumulate instead of them ([`record_step`](crate::record_step)).
+    /// accumulate computed elements instead of them ([`record_step`](crate::record_step)).
     pub fn accumulator(&self) -> Option<Vec<u8>> {
-        match (self.op.columns().accumulator, self.takes) {
-            (Accumulator::Element(_, start), DType::F32 | DType::F64) => {
-                let mut bytes = vec![0; self.takes.item_size()];
-                store_scalar(start.scalar(self.takes), self.takes, &mut bytes);
+        let takes = self.takes;
+        let is_wide = || takes == DType::I32 || takes == Self::takes_computed(self.op, takes, self.reduced);
+        let is_held = match takes.category() {
+            Category::Bool | Category::Int => lanes(self.reduced) > 1 && is_wide(),
+            Category::Float => !takes.is_half(),
+            Category::Complex => false,
+        };
+        match self.op.columns().accumulator {
+            Accumulator::Element(_, start) if is_held => {
+                let mut bytes = vec![0; takes.item_size()];
+                store_scalar(start.scalar(takes), takes, &mut bytes);
                 Some(bytes)
             }
             _ => None,
@@ -193,9 +217,9 @@ impl Reducer {
         match self.op {
             Reduction::Sum => self.exact::<exact::IntegerSum<T>>(columns),
             Reduction::Prod => self.exact::<exact::IntegerProduct<T>>(columns),
-            Reduction::Amax => self.exact::<exact::IntegerExtreme<T, true>>(columns),
-            Reduction::Amin => self.exact::<exact::IntegerExtreme<T, false>>(columns),
-            Reduction::Argmax | Reduction::Argmin | Reduction::All | Reduction::Any | Reduction::Var => None,
+            Reduction::Amax | Reduction::Any => self.exact::<exact::IntegerExtreme<T, true>>(columns),
+            Reduction::Amin | Reduction::All => self.exact::<exact::IntegerExtreme<T, false>>(columns),
+            Reduction::Argmax | Reduction::Argmin | Reduction::Var => None,
         }
     }
 

@@ -4,10 +4,10 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 use half::{bf16, f16};
 use smallvec::SmallVec;
-use zerostride_code::{Builder, Type};
+use zerostride_code::Builder;
 use zerostride_kernels::{
     Isa, LEAF_ELEMENTS, Recorded, ReducePanel, Reducer, cast_kernel, lane_rows, lanes, record_step,
-    record_store,
+    record_store, stored_type,
 };
 use zerostride_ops::{Category, DType, Reduction};
 
@@ -319,11 +319,13 @@ fn a_long_sum_of_equal_numbers_does_not_drift() {
     assert!((found - exact).abs() <= 4.0 * f32::EPSILON * exact, "{found} for {exact}");
 }
 
-/// Numbers as elements of a float dtype.
+/// Numbers as elements of a dtype that accumulators have.
 fn elements_of(dtype: DType, values: &[f64]) -> Vec<u64> {
     let bits = |&value: &f64| match dtype {
         DType::F32 => (value as f32).to_bits().into(),
-        _ => value.to_bits(),
+        DType::F64 => value.to_bits(),
+        DType::I32 | DType::U32 => (value * 1000.0) as u32 as u64,
+        _ => (value * 1e15) as u64,
     };
     values.iter().map(bits).collect()
 }
@@ -334,11 +336,18 @@ fn bytes_of(dtype: DType, elements: &[u64]) -> Vec<u8> {
 
 #[test]
 fn recorded_steps_accumulate_as_folds_do() {
-    let ops = [Reduction::Sum, Reduction::Prod, Reduction::Amax, Reduction::Amin];
-    for (op, dtype) in ops.into_iter().flat_map(|op| [(op, DType::F32), (op, DType::F64)]) {
-        let ty = if dtype == DType::F32 { Type::F32 } else { Type::F64 };
+    let all = Reduction::ALL.iter().flat_map(|&op| DType::ALL.iter().map(move |&dtype| (op, dtype)));
+    let is_truth = |op: Reduction| matches!(op, Reduction::All | Reduction::Any);
+    let is_held = |&(op, dtype): &(Reduction, DType)| {
+        let reducer = Reducer::new(op, dtype, dtype, LEAF_ELEMENTS, 0.0);
+        let is_own = Reducer::takes_computed(op, dtype, LEAF_ELEMENTS) == dtype;
+        reducer.accumulator().is_some() && is_own && (!is_truth(op) || dtype == DType::I32)
+    };
+    let held: Vec<_> = all.filter(is_held).collect();
+    assert_eq!(held.len(), 20, "{held:?}");
+    for (op, dtype) in held {
         let mut code = Builder::new();
-        let [held, element] = [(); 2].map(|()| Recorded::Real(code.input(ty)));
+        let [held, element] = [(); 2].map(|()| Recorded::Real(code.input(stored_type(dtype))));
         let next = record_step(&mut code, op, dtype, held, element).unwrap();
         let results = record_store(&mut code, dtype, next);
         let code = code.finish(&results);
@@ -348,14 +357,21 @@ fn recorded_steps_accumulate_as_folds_do() {
             if len == 130 {
                 values[77] = f64::NAN;
             }
-            let elements = elements_of(dtype, &values);
+            let mut elements = elements_of(dtype, &values);
+            if is_truth(op) {
+                elements.iter_mut().for_each(|bits| *bits = (*bits % 5 < 4) as u64);
+            }
             let reducer = Reducer::new(op, dtype, dtype, len, 0.0);
-            let empty = reducer.accumulator().unwrap();
+            // Accumulators of few integers would hold less than is folded.
+            let Some(empty) = reducer.accumulator() else {
+                assert!(len < 128 && dtype.category() == Category::Int, "{op:?} of {len} {dtype}");
+                continue;
+            };
             assert_eq!(empty.len(), dtype.item_size());
             let mut padded = [0; 8];
             padded[..empty.len()].copy_from_slice(&empty);
             let (empty, lanes) = (u64::from_le_bytes(padded), lanes(len));
-            let mut wanted = vec![0; dtype.item_size()];
+            let mut wanted = vec![0; if is_truth(op) { 1 } else { dtype.item_size() }];
             let mut fold = reducer.start(1);
             fold.leaves(&bytes_of(dtype, &elements), &column(len), 0);
             fold.finish(&mut wanted);

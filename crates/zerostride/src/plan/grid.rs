@@ -1,7 +1,9 @@
 //! Owns the form of loops that reduce: how elements are handed to a fold, which follows from the strides of
 //! their grid. It does not know where the elements are, nor who hands them on (`exec/body/fold.rs`).
 
-use zerostride_kernels::{LEAF_ELEMENTS, ReducePanel, Reducer, lanes};
+use std::ops::Range;
+
+use zerostride_kernels::{LEAF_ELEMENTS, ReducePanel, Reducer, lane_rows, lanes};
 use zerostride_ops::{Accumulator, DType, Reduction};
 
 use super::program::FEW_RESULTS;
@@ -16,7 +18,7 @@ const ROW_BYTES: usize = 16 << 10;
 const WIDE_RESULTS: usize = 16;
 
 /// Neighbouring results that are not worth a pass for each row.
-pub(super) const NARROW_RESULTS: usize = 64;
+pub(crate) const NARROW_RESULTS: usize = 64;
 
 /// Results of a row that is joined with others in tiles, however they lie in memory.
 pub(super) const JOINED_RESULTS: usize = 32;
@@ -126,6 +128,18 @@ impl Grid {
             _ if are_joined => FoldForm::Narrow,
             _ => FoldForm::Across,
         }
+    }
+
+    /// Which of some rows are those of each lane: the first, how many there are, and how far apart. Where
+    /// their order makes no difference, lanes are rows that follow each other in memory.
+    pub(crate) fn lane_rows(
+        &self,
+        rows: Range<usize>,
+    ) -> (impl Iterator<Item = (usize, usize)> + use<>, usize) {
+        let (reduced, most) = if self.any_order { (1, LANE_ROWS) } else { (self.count, usize::MAX) };
+        let Range { start, end } = rows;
+        let parts = (start..end).step_by(most).map(move |first| first..end.min(first.saturating_add(most)));
+        (parts.flat_map(move |part| lane_rows(reduced, part)), lanes(reduced))
     }
 
     /// The grid of elements that are computed in tiles: of all results of a step if it `is_whole`, or of a

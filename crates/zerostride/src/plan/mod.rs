@@ -33,7 +33,7 @@ use zerostride_shape::{Layout, Shape};
 
 pub(crate) use cost::Cost;
 pub(crate) use folded::{FoldKind, FoldedStep};
-pub(crate) use grid::{FoldForm, Grid, LANE_ROWS, widest};
+pub(crate) use grid::{FoldForm, Grid, LANE_ROWS, NARROW_RESULTS, widest};
 #[cfg(feature = "cuda")]
 pub(crate) use liveness::last_reads;
 pub(crate) use lower::Leaf;

@@ -261,6 +261,19 @@ impl Program {
         self.push(Instruction::Map { op, compute, operands }, dtype)
     }
 
+    /// The same loads and instructions, whose value is converted to a dtype.
+    pub(crate) fn ending_in(&self, dtype: DType) -> Program {
+        let Program { loads, instructions, dtypes, result, .. } = self;
+        let mut program = Program {
+            loads: loads.clone(),
+            instructions: instructions.clone(),
+            dtypes: dtypes.clone(),
+            ..Program::default()
+        };
+        program.result = program.converted(*result, dtype);
+        program
+    }
+
     /// The register of another one's value in a dtype.
     pub(super) fn converted(&mut self, register: Register, dtype: DType) -> Register {
         let from = self.dtypes[register];

@@ -6,7 +6,7 @@
 use std::convert::Infallible;
 use std::ops::Range;
 
-use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer, lane_rows, lanes};
+use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer};
 use zerostride_ops::{DType, Reduction};
 
 use crate::plan::{FoldForm, Grid, LANE_ROWS};
@@ -65,17 +65,11 @@ impl Grid {
             return fold.leaves(&bytes[begin(rows.start) * item..], &panel, rows.start);
         }
         let mut begins = [0; LANE_ROWS];
-        let mut take = |first: usize, count: usize, step: usize| {
+        let (lanes, step) = self.lane_rows(rows);
+        for (first, count) in lanes {
             let begins = &mut begins[..count];
             begins.iter_mut().enumerate().for_each(|(row, at)| *at = begin(first + row * step));
             fold.rows(bytes, begins, first, true);
-        };
-        if self.any_order {
-            // In the order of memory.
-            rows.clone().step_by(LANE_ROWS).for_each(|first| take(first, LANE_ROWS.min(rows.end - first), 1));
-        } else {
-            let step = lanes(self.count);
-            lane_rows(self.count, rows).for_each(|(first, count)| take(first, count, step));
         }
     }
 }
@@ -88,10 +82,10 @@ impl Folding {
         columns: usize,
         result: DType,
     ) -> Folding {
-        let reducer = Reducer::new(op, compute, elements, reduced, correction);
+        let takes = Reducer::takes(op, compute, elements, reduced);
+        let reducer = Reducer::new(op, compute, takes, reduced, correction);
         let width = |first: usize| FOLD_RESULTS.min(columns - first);
         let folds = (0..columns).step_by(FOLD_RESULTS).map(|first| reducer.start(width(first))).collect();
-        let takes = Reducer::takes(op, compute, elements, reduced);
         let steps = (1, Some(columns as isize));
         let grid = Grid::new(&reducer, (takes, reduced), (columns, columns), steps, false);
         Folding { reducer, grid, takes, result, folds, taken: 0 }

@@ -229,6 +229,11 @@ fn is_of_parts(program: &Program, kinds: &[LoadKind]) -> bool {
         && program.instructions.iter().all(is_alone)
 }
 
+/// Whether there may be code by which the values of a program enter accumulators.
+pub(super) fn may_be_printed(program: &Program) -> bool {
+    Printing::active() != Printing::Never && program.divisors().next().is_none()
+}
+
 /// Whether a program that runs on so many elements for the first time is worth printing.
 pub(in crate::exec) fn is_worth_printing(elements: usize) -> bool {
     match Printing::active() {
@@ -330,8 +335,9 @@ impl CodeKey {
             End::Stored(_) if results.len() > 1 => Write::Part,
             End::Stored(write) => write,
             End::Along(op, _) | End::Across(op) => {
-                let [held, element] = [code.input(code.ty(results[0])), results[0]].map(Recorded::Real);
-                let next = record_step(&mut code, op, dtype, held, element)?;
+                let held = code.input(code.ty(results[0]));
+                let held = record_load(&mut code, dtype, &[held]);
+                let next = record_step(&mut code, op, dtype, held, registers[self.result])?;
                 results = record_store(&mut code, dtype, next);
                 reads.push(if let End::Along(_, count) = self.end {
                     Read::Along(count)

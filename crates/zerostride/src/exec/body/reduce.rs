@@ -6,14 +6,14 @@ use std::ops::Range;
 
 use once_cell::race::OnceBox;
 use smallvec::SmallVec;
-use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, Reducer, lane_rows, lanes};
+use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, Reducer, lanes};
 use zerostride_ops::DType;
 use zerostride_shape::Shape;
 
 use super::fold;
 use super::load_kind::LoadKind;
 use super::machine::{Held, ResultTile, Tiles};
-use super::native::{End, is_worth_printing};
+use super::native::{End, is_worth_printing, may_be_printed};
 use super::pairwise::PairLoop;
 use super::program::Compiled;
 use crate::exec::cache;
@@ -59,6 +59,8 @@ struct ReduceLoops(OnceBox<(Shape, ReduceLoop, ReduceLoops)>);
 
 /// The loop over a window, wherever it begins.
 struct ReduceLoop {
+    /// Of elements as they enter accumulators, or as folds take them.
+    reducer: Reducer,
     walk: ReduceWalk,
     pairs: Option<PairLoop>,
     /// The program over lines of a tile.
@@ -110,8 +112,6 @@ pub(in crate::exec) fn run<'a>(
     let Work::Reduce { op, compute, correction, kept, reduced, program, finish } = work else {
         unreachable!("the step is a reduction")
     };
-    let takes = program.dtypes[program.result];
-    let reducer = Reducer::new(*op, *compute, takes, reduced.numel(), *correction);
     let prepared: &PreparedReduce = program.kept.get(|| {
         let sizes: SmallVec<[usize; 8]> = kept.iter().chain(&**reduced).copied().collect();
         PreparedReduce { cost: Cost::new(program, &sizes), loops: ReduceLoops::default() }
@@ -123,7 +123,14 @@ pub(in crate::exec) fn run<'a>(
     }
     let elements = part.numel().saturating_mul(reduced.numel());
     let reduce_loop = prepared.loops.get(&part, || {
-        let walk = ReduceWalk::new(&reducer, (&part, reduced), program, part == *kept);
+        let takes = program.dtypes[program.result];
+        let taking = |dtype| Reducer::new(*op, *compute, dtype, reduced.numel(), *correction);
+        let walk = ReduceWalk::new(&taking(takes), (&part, reduced), program, part == *kept);
+        let (form, count) = (walk.form(false), lanes(reduced.numel()));
+        // Elements enter accumulators, or are folded as they are.
+        let enter = !walk.is_load && !walk.repeats && form != FoldForm::Narrow && may_be_printed(program);
+        let takes = if enter { Reducer::takes_computed(*op, takes, reduced.numel()) } else { takes };
+        let (reducer, program) = (taking(takes), &program.ending_in(takes));
         let compiled = |is_splat: &dyn Fn(usize) -> bool| {
             let kind = |load| if is_splat(load) { LoadKind::Splat } else { LoadKind::Vector };
             let kinds: Vec<LoadKind> = (0..program.loads.len()).map(kind).collect();
@@ -131,9 +138,7 @@ pub(in crate::exec) fn run<'a>(
         };
         let pairs = PairLoop::new(&reducer, program, &walk);
         let is_paired = pairs.as_ref().is_some_and(|pairs| pairs.is_ready(elements));
-        let (form, count) = (walk.form(false), lanes(reduced.numel()));
-        let is_alone = !is_paired && !walk.repeats && !walk.is_load;
-        let one = reducer.accumulator().filter(|_| is_alone);
+        let one = reducer.accumulator().filter(|_| enter && !is_paired);
         // Vectors of elements enter vectors of accumulators.
         let along = one.as_ref().filter(|_| form == FoldForm::Along && count > 1);
         let across = one.as_ref().filter(|_| form == FoldForm::Across).map(|_| {
@@ -161,9 +166,9 @@ pub(in crate::exec) fn run<'a>(
             (None, Some(_)) => one,
             (None, None) => None,
         };
-        ReduceLoop { compiled, shortest, pairs, walk, across, empty }
+        ReduceLoop { reducer, compiled, shortest, pairs, walk, across, empty }
     });
-    let ReduceLoop { walk, pairs, compiled, shortest, across, empty } = reduce_loop;
+    let ReduceLoop { reducer, walk, pairs, compiled, shortest, across, empty } = reduce_loop;
     let mut written = Written::new(block, dtype.item_size(), (&walk.results, &walk.out, walk.first));
     let out = written.output();
     let loads = program.loads.iter().zip(&walk.loads).enumerate();
@@ -175,7 +180,7 @@ pub(in crate::exec) fn run<'a>(
     let inputs: SmallVec<[ReduceInput<'_>; 4]> = inputs.collect();
     let item = finish.map_or(dtype.item_size(), |finish| finish.loads[0].1);
     if let Some(pairs) = pairs.as_ref().filter(|pairs| pairs.is_ready(elements)) {
-        return pairs.run(&reducer, &inputs, finish, (out, item));
+        return pairs.run(reducer, &inputs, finish, (out, item));
     }
     let slices: SmallVec<[Option<ElementSlice<'_>>; 4]> =
         inputs.iter().map(|input| input.slice(&out)).collect();
@@ -197,7 +202,7 @@ pub(in crate::exec) fn run<'a>(
     let (inputs, slices, Grid { results, count, .. }) = (&inputs[..], &slices[..], walk.grid);
     let (across, empty) = (across.as_ref(), empty.as_deref());
     let reduction = WindowReduction {
-        reducer,
+        reducer: *reducer,
         finish,
         walk,
         compiled,
@@ -217,10 +222,11 @@ pub(in crate::exec) fn run<'a>(
     let parts = out.parts(columns.saturating_mul(blocks).min(results));
     if let (Some(kept), 1) = (window.fold, parts.len()) {
         // Making a fold takes as long as some hundred elements.
-        let fold = kept.take().filter(|(most, _)| *most == columns).map(|(_, fold)| fold);
+        let is_own = |kept: &(Reducer, usize, Box<dyn Fold>)| (kept.0, kept.1) == (*reducer, columns);
+        let fold = kept.take().filter(is_own).map(|(.., fold)| fold);
         let mut worker = reduction.worker(fold);
         let done = parts.into_iter().try_for_each(|out| reduction.part(&mut worker, out));
-        kept.set(Some((columns, worker.1)));
+        kept.set(Some((*reducer, columns, worker.1)));
         return done;
     }
     let effort = prepared.cost.effort(results.saturating_mul(count));
@@ -366,11 +372,13 @@ impl<'p> WindowReduction<'_, 'p> {
         match self.form {
             FoldForm::Along => match self.empty.filter(|_| tiles.accumulates()) {
                 Some(empty) => self.take_leaves(tiles, fold, columns, (rows, empty)),
-                None => self.take_tiles(tiles, fold, columns, [(rows.start, rows.len())].into_iter()),
+                None => self.take_tiles(tiles, fold, columns, ([(rows.start, rows.len())].into_iter(), 1)),
             },
-            FoldForm::Narrow => self.take_tiles(tiles, fold, columns, [(rows.start, rows.len())].into_iter()),
+            FoldForm::Narrow => {
+                self.take_tiles(tiles, fold, columns, ([(rows.start, rows.len())].into_iter(), 1))
+            }
             FoldForm::Across if self.take_lanes(tiles, fold, columns, rows.clone()) => Ok(()),
-            FoldForm::Across => self.take_tiles(tiles, fold, columns, lane_rows(self.walk.grid.count, rows)),
+            FoldForm::Across => self.take_tiles(tiles, fold, columns, self.walk.grid.lane_rows(rows)),
         }
     }
 
@@ -427,31 +435,30 @@ impl<'p> WindowReduction<'_, 'p> {
             let (slice, (at, step)) = self.slices[load].zip(lines).ok_or(own(load).count)?;
             Ok(slice.at(at).rows(rows.len(), columns.len(), step))
         };
-        let count = self.walk.grid.count;
-        let of_lanes = lane_rows(count, rows.clone()).map(|(first, count)| (first - rows.start, count));
+        let (of_lanes, step) = self.walk.grid.lane_rows(rows.clone());
+        let of_lanes = of_lanes.map(|(first, count)| (first - rows.start, count));
         tiles.accumulate_lanes(
             (program, empty),
             (rows.len(), columns.len(), REDUCED_TILE_ELEMENTS),
-            (of_lanes, lanes(count)),
+            (of_lanes, step),
             in_place,
             |load, tile| self.inputs[load].load(part(load), own(load), LineOrder::ByRow, tile),
             |row, first| fold.rows(row, &[0], rows.start + first, true),
         )
     }
 
-    /// Takes elements that are computed in tiles first: those of some lanes, so many rows from one on, or of
-    /// leaves, some of them at a time.
+    /// Takes elements that are computed in tiles first: those of some lanes, so many rows from one on and at
+    /// one distance, or of leaves, some of them at a time.
     fn take_tiles(
         &self,
         tiles: &mut Tiles<'_>,
         fold: &mut dyn Fold,
         columns: &Range<usize>,
-        wholes: impl Iterator<Item = (usize, usize)>,
+        (wholes, step): (impl Iterator<Item = (usize, usize)>, usize),
     ) -> Result<()> {
         let (form, repeats) = (self.form, self.walk.repeats);
         let is_across = form == FoldForm::Across;
         let order = order_of(form);
-        let step = if is_across { lanes(self.walk.grid.count) } else { 1 };
         let most = self.walk.tile_rows(form, self.columns);
         let parts = |(first, count): (usize, usize)| {
             (0..count.max(1))

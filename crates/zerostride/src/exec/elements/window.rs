@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use smallvec::SmallVec;
-use zerostride_kernels::Fold;
+use zerostride_kernels::{Fold, Reducer};
 use zerostride_shape::Shape;
 
 use crate::exec::cache;
@@ -24,8 +24,8 @@ pub(in crate::exec) struct Window<'a> {
     pub(in crate::exec) fold: Option<&'a Cell<KeptFold>>,
 }
 
-/// A fold and the most results that it may be started for.
-pub(in crate::exec) type KeptFold = Option<(usize, Box<dyn Fold>)>;
+/// A fold of a reduction and the most results that it may be started for.
+pub(in crate::exec) type KeptFold = Option<(Reducer, usize, Box<dyn Fold>)>;
 
 impl Window<'static> {
     /// All of a step.

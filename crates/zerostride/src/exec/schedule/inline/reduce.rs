@@ -4,7 +4,7 @@
 
 use smallvec::SmallVec;
 use zerostride_kernels::{Reducer, pack_dense};
-use zerostride_ops::{DType, Reduction};
+use zerostride_ops::DType;
 use zerostride_shape::Layout;
 
 use super::convert::convert;
@@ -17,8 +17,8 @@ use crate::expr::{Expr, Kind};
 use crate::memory::Fresh;
 use crate::plan::{Cost, FoldForm, Grid, widest};
 
-/// The most bytes of elements that are copied or converted so that they can be reduced.
-const COPIED_BYTES: usize = 64 << 10;
+/// The most bytes of a tensor's elements that are copied or converted so that they can be reduced.
+pub(super) const COPIED_BYTES: usize = 64 << 10;
 
 /// Elements of stretched results from which on a plan, which computes these once, is faster.
 const STRETCHED_ELEMENTS: usize = 1 << 13;
@@ -33,8 +33,10 @@ pub(super) fn evaluate(expr: &Expr, value: ReadyOperand<'_>) -> Option<Tensor> {
     let along = along.enumerate().rev();
     let kept = StridedDims::joined(along.clone().filter(|dim| !is_reduced(dim)).map(|(_, dim)| dim));
     let reduced = StridedDims::joined(along.filter(is_reduced).map(|(_, dim)| dim));
-    let reduction =
-        StridedReduction { op: *op, compute: *compute, correction: *correction, dtype, kept, reduced };
+    let takes = Reducer::takes(*op, *compute, dtype, reduced.numel());
+    let reducer = Reducer::new(*op, *compute, takes, reduced.numel(), *correction);
+    let copied_bytes = COPIED_BYTES;
+    let reduction = StridedReduction { reducer, dtype, takes, kept, reduced, copied_bytes };
     let mut results = Fresh::arbitrary(meta.shape.numel() * meta.dtype().item_size())?;
     reading(&[value], |[bytes], _| {
         let elements = ElementSlice { bytes, item: dtype.item_size(), first: layout.offset() };
@@ -45,13 +47,14 @@ pub(super) fn evaluate(expr: &Expr, value: ReadyOperand<'_>) -> Option<Tensor> {
 
 /// A reduction of elements along strided dimensions, wherever they are.
 pub(super) struct StridedReduction {
-    pub(super) op: Reduction,
-    pub(super) compute: DType,
-    pub(super) correction: f64,
-    /// The dtype of the elements.
+    pub(super) reducer: Reducer,
+    /// The dtype of the elements, and that of those which folds take.
     pub(super) dtype: DType,
+    pub(super) takes: DType,
     pub(super) kept: StridedDims<1>,
     pub(super) reduced: StridedDims<1>,
+    /// The most bytes of elements that may be copied or converted so that they can be reduced.
+    pub(super) copied_bytes: usize,
 }
 
 impl StridedReduction {
@@ -62,17 +65,16 @@ impl StridedReduction {
         ElementSlice { bytes, first, .. }: ElementSlice<'_>,
         mut out: &mut [u8],
     ) -> Option<()> {
-        let StridedReduction { op, compute, correction, dtype, ref kept, ref reduced } = *self;
+        let StridedReduction { reducer, dtype, takes, ref kept, ref reduced, copied_bytes } = *self;
         let (count, results) = (reduced.numel(), kept.numel());
         if count == 0 || results == 0 {
             return None;
         }
         let numel = count * results;
         let cost = Cost::of_reading(dtype, numel);
-        let takes = Reducer::takes(op, compute, dtype, count);
         // Many elements that are results themselves are copied faster.
-        let are_many = count == 1 && results > widest(op, takes.item_size());
-        let are_few = numel <= COPIED_BYTES / takes.item_size();
+        let are_many = count == 1 && results > widest(reducer.op(), takes.item_size());
+        let are_few = numel <= copied_bytes / takes.item_size();
         let are_stretched = kept.get().iter().any(|&(_, [step])| step == 0);
         if are_stretched && numel >= STRETCHED_ELEMENTS {
             return None;
@@ -80,7 +82,6 @@ impl StridedReduction {
         if takes != dtype && !are_few || are_many || Size::of(cost) > Size::Small {
             return None;
         }
-        let reducer = Reducer::new(op, compute, takes, count, correction);
         // The grid of elements and the form in which a fold reads them in place, if it does.
         let direct = |inner, interleaved, (column_step, row_step)| {
             let steps = (column_step, Some(row_step));
@@ -118,7 +119,7 @@ impl StridedReduction {
         let (mut copy, mut converted);
         let ((grid, form), outer_step, first) = match in_place() {
             Some((direct, outer_step)) => (direct, outer_step, first),
-            None if cost.bytes() > COPIED_BYTES => return None,
+            None if cost.bytes() > copied_bytes => return None,
             // A copy has results side by side, one row of elements after the other.
             None => {
                 let direct = direct(results, false, (1, results as isize))?;

@@ -3,26 +3,30 @@
 //! elements are reduced (`reduce.rs`).
 
 use smallvec::SmallVec;
-use zerostride_kernels::Reducer;
+use zerostride_kernels::{Reducer, lanes};
 use zerostride_shape::{Shape, Strides};
 
 use super::desk::reading;
 use super::gather::{InOrder, in_order};
 use super::loops::Loops;
 use super::ready_operand::ReadyOperand;
-use super::reduce::StridedReduction;
+use super::reduce::{COPIED_BYTES, StridedReduction};
 use crate::exec::body::{Compiled, LoadKind};
 use crate::exec::elements::{ElementSlice, StridedDims};
 use crate::exec::schedule::size::Size;
 use crate::memory::Fresh;
-use crate::plan::{Cost, ElementSource, LEAST_PRINTED_ROW_BYTES, Leaf, Load, Plan, Program, Work};
-use crate::{Result, Tensor};
+use crate::plan::{
+    Cost, ElementSource, LEAST_PRINTED_ROW_BYTES, Leaf, Load, NARROW_RESULTS, Plan, Program, Work,
+};
+use crate::{Result, Tensor, num_threads};
 
 /// The most operands of a plan that is one such step.
 const MOST_LEAVES: usize = 4;
 
-/// The most bytes of elements that are computed before they are reduced.
-const COMPUTED_BYTES: usize = 64 << 10;
+/// The most bytes of elements that are computed before they are reduced, which is small work, and of those
+/// that code could let enter accumulators as they are computed.
+const COMPUTED_BYTES: usize = 512 << 10;
+const ACCUMULATED_BYTES: usize = 64 << 10;
 
 /// A step whose results are contiguous.
 pub(in crate::exec) enum StepInCache<'p> {
@@ -59,7 +63,8 @@ impl<'p> StepInCache<'p> {
                 let make = || {
                     let is_dense = Loops::of(shape, out).is_some_and(|out| out.dense[0]);
                     let strides = || program.loads.iter().map(|load| load.strides.clone()).collect();
-                    (is_dense && !program.is_copy())
+                    let is_small = Size::of(Cost::new(program, shape)) == Size::Small;
+                    (is_dense && !program.is_copy() && is_small)
                         .then(|| MapInCache::new(shape.clone(), program, strides()))?
                 };
                 Some(StepInCache::Map(program, program.at_once.get(make).as_ref()?))
@@ -99,12 +104,9 @@ impl<'p> StepInCache<'p> {
 }
 
 impl MapInCache {
-    /// The program over a loop, in which its loads have these strides; `None` where that is worth dividing
-    /// among threads.
+    /// The program over a loop, in which its loads have these strides; `None` where that has too many
+    /// dimensions.
     fn new(shape: Shape, program: &Program, strides: Vec<Strides>) -> Option<MapInCache> {
-        if Size::of(Cost::new(program, &shape)) > Size::Small {
-            return None;
-        }
         let loops = strides.iter().map(|strides| Loops::of(&shape, strides)).collect::<Option<_>>()?;
         let compiled = |is_one: &dyn Fn(&Strides) -> bool| {
             let kind = |load| if is_one(load) { LoadKind::Splat } else { LoadKind::Vector };
@@ -157,26 +159,24 @@ impl ReduceInCache {
         let Work::Reduce { op, compute, correction, kept, reduced, program, .. } = work else { return None };
         let (results, count, dtype) = (kept.numel(), reduced.numel(), program.dtypes[program.result]);
         let elements = results.checked_mul(count)?;
-        let of = |kept, reduced| StridedReduction {
-            op: *op,
-            compute: *compute,
-            correction: *correction,
+        let reducer = |takes| Reducer::new(*op, *compute, takes, count, *correction);
+        let of = |copied_bytes, kept, reduced| StridedReduction {
+            reducer: reducer(dtype),
             dtype,
+            takes: dtype,
             kept,
             reduced,
+            copied_bytes,
         };
         if program.is_copy() {
             if Size::of(Cost::of_reading(dtype, elements)) > Size::Small {
                 return None;
             }
             let (of_kept, of_reduced) = program.loads[0].strides.split_at(kept.ndim());
-            let reduction = of(StridedDims::of(kept, of_kept), StridedDims::of(reduced, of_reduced));
+            let [kept, reduced] =
+                [(kept, of_kept), (reduced, of_reduced)].map(|(sizes, of)| StridedDims::of(sizes, of));
+            let reduction = of(COPIED_BYTES, kept, reduced);
             return Some(ReduceInCache { computed: None, reduction });
-        }
-        // Folds may take wider elements.
-        let item = Reducer::takes(*op, *compute, dtype, count).item_size().max(dtype.item_size());
-        if elements > COMPUTED_BYTES / item || count < 2 {
-            return None;
         }
         // Elements are computed in the order in which most operands have them.
         let nearer = |load: &Load| {
@@ -186,9 +186,22 @@ impl ReduceInCache {
             if of_kept == 0 || of_reduced == 0 { 0 } else { of_kept.cmp(&of_reduced) as isize }
         };
         let are_kept_inside = program.loads.iter().map(nearer).sum::<isize>() < 0;
+        // Rows of a few results are joined in tiles.
+        let are_joined = are_kept_inside && kept.last().is_some_and(|&inner| inner <= NARROW_RESULTS);
+        let accumulator = reducer(Reducer::takes_computed(*op, dtype, count)).accumulator();
+        let is_accumulated = lanes(count) > 1 && !are_joined && accumulator.is_some();
+        let most = if is_accumulated { ACCUMULATED_BYTES } else { COMPUTED_BYTES };
+        if elements > most / dtype.item_size() || count < 2 {
+            return None;
+        }
         let turn = if are_kept_inside { kept.ndim() } else { 0 };
         let mut sizes: SmallVec<[usize; 6]> = kept.iter().chain(&**reduced).copied().collect();
         sizes.rotate_left(turn);
+        match Size::of(Cost::new(program, &sizes)) {
+            Size::Small => (),
+            Size::Medium if num_threads() == 1 => (),
+            Size::Medium | Size::Large => return None,
+        }
         let strides = program.loads.iter().map(|load| {
             let mut strides: SmallVec<[isize; 6]> = load.strides.iter().copied().collect();
             strides.rotate_left(turn);
@@ -198,7 +211,10 @@ impl ReduceInCache {
         let computed = Some(MapInCache::new(Shape::new(&sizes).ok()?, program, strides)?);
         let steps = if are_kept_inside { [1, results] } else { [count, 1] };
         let line = |size: usize, step: usize| StridedDims::joined([(size, [step as isize])]);
-        Some(ReduceInCache { computed, reduction: of(line(results, steps[0]), line(count, steps[1])) })
+        Some(ReduceInCache {
+            computed,
+            reduction: of(COMPUTED_BYTES, line(results, steps[0]), line(count, steps[1])),
+        })
     }
 
     /// Writes the results before they go through another program.
