@@ -221,12 +221,13 @@ impl Signature {
     }
 
     /// The position of the argument with that name; the array API's `axis`, `axes` and `keepdims` stand for
-    /// PyTorch's `dim`, `dims` and `keepdim`.
+    /// PyTorch's `dim`, `dims` and `keepdim`, and a method's `split_size` for the function's name of it.
     pub fn position(&self, name: &str) -> Option<usize> {
         let known = match name {
             "axis" => "dim",
             "axes" => "dims",
             "keepdims" => "keepdim",
+            "split_size" => "split_size_or_sections",
             other => other,
         };
         self.arguments.iter().position(|argument| argument.name == known || argument.name == name)

@@ -85,6 +85,8 @@ pub(crate) struct Arguments<'a, 'py> {
     function: &'static str,
     parameters: &'static str,
     values: SmallVec<[(&'static str, Option<Object<'a, 'py>>); 6]>,
+    /// How many of them may have been given without their names.
+    positional: usize,
     /// The arguments that `*size` has collected.
     rest: Vec<Object<'a, 'py>>,
 }
@@ -97,7 +99,8 @@ impl<'a, 'py> Arguments<'a, 'py> {
         call: &Call<'a, 'py>,
     ) -> PyResult<Arguments<'a, 'py>> {
         let (values, rest) = (SmallVec::new(), Vec::new());
-        let mut arguments = Arguments { py: call.py, function, parameters, values, rest };
+        let positional = call.positional.len();
+        let mut arguments = Arguments { py: call.py, function, parameters, values, positional, rest };
         let named = call.named.iter().map(|(name, object)| (name, *object));
         match signature.bind(call.positional.iter().copied(), named) {
             Ok(ops::Bound { values, rest }) => {
@@ -109,6 +112,13 @@ impl<'a, 'py> Arguments<'a, 'py> {
             Err(Misfit::Twice(name)) => Err(arguments.misused(&format!("`{name}` is given twice"))),
             Err(Misfit::Unknown(name)) => Err(arguments.misused(&format!("there is no argument `{name}`"))),
         }
+    }
+
+    /// Whether an argument is given by its name.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        self.values[self.positional.min(self.values.len())..]
+            .iter()
+            .any(|(own, value)| *own == name && value.is_some())
     }
 
     /// The device that an argument names.

@@ -151,8 +151,8 @@ rows! {
     };
 }
 
-/// `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`, or these by name; then `non_blocking` and
-/// `copy`.
+/// `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`, or these by name, each of which may be None;
+/// then `non_blocking` and `copy`.
 fn to(a: &Arguments<'_, '_>) -> PyResult<Value> {
     let is_flag = |object: &&Bound<'_, PyAny>| object.is_instance_of::<PyBool>();
     let targets = a.rest().iter().position(is_flag).unwrap_or(a.rest().len());
@@ -163,7 +163,7 @@ fn to(a: &Arguments<'_, '_>) -> PyResult<Value> {
     let copies = flags.get(1).map_or_else(|| a.flag("copy"), |copy| copy.is_truthy())?;
     let (mut wanted, mut device) =
         (a.dtype("dtype")?, a.optional("device").map(|object| a.device(object)).transpose()?);
-    for object in targets.iter().copied().chain(a.optional("other")) {
+    for object in targets.iter().copied().chain(a.optional("other")).filter(|object| !object.is_none()) {
         // NumPy's scalar classes and our dtypes have the attributes of arrays. To ask what is no array for an
         // array's memory takes much longer than to convert a few elements.
         let is_class = object.is_instance_of::<PyType>() || object.is_instance_of::<PyDType>();
@@ -185,9 +185,6 @@ fn to(a: &Arguments<'_, '_>) -> PyResult<Value> {
             let what = object.str()?;
             return Err(a.misused(&format!("{what} is neither a dtype nor a tensor nor a device")));
         };
-    }
-    if wanted.is_none() && targets.is_empty() && device.is_none() {
-        return Err(a.misused("neither a dtype nor a device is given"));
     }
     let x = a.value("input")?;
     let is_there = |x: &Value| match x {

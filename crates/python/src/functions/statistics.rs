@@ -109,9 +109,9 @@ static MIN: Extreme = Extreme {
 
 fn extreme<'py>(a: &Arguments<'_, 'py>, extreme: &Extreme) -> PyResult<Answer<'py>> {
     let (mut x, name) = (a.value("input")?, extreme.name);
-    // An array of one integer can be converted to an integer, but is not a dimension.
+    // An array of one integer can be converted to an integer, but is a dimension by its name only.
     let names_dim = |dim: &&Bound<'_, PyAny>| {
-        dim.extract::<isize>().is_ok() && !dim.hasattr("__dlpack__").unwrap_or_default()
+        a.is_named("dim") || dim.extract::<isize>().is_ok() && !dim.hasattr("__dlpack__").unwrap_or_default()
     };
     let second = if a.optional("dim").is_some_and(|dim| !names_dim(&dim)) { "dim" } else { "other" };
     if a.optional(second).is_some() {
