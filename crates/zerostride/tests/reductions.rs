@@ -446,6 +446,67 @@ fn a_few_elements_that_lie_apart_are_reduced_by_operations_on_them() {
 }
 
 #[test]
+fn many_short_rows_are_reduced_by_operations_on_their_elements() {
+    const ROWS: usize = 17_000;
+    let extremes =
+        [f64::NAN, f64::INFINITY, -0.0, 0.0, f64::NEG_INFINITY, 1e30, -1e30, 255.0, -0.0, 0.0, 3.5];
+    // Any NaN stands for any.
+    let numbers = |expr: &Expr, threads: usize| {
+        let value = Expr::from(&pool(threads).install(|| expr.eval()).unwrap());
+        bytes(&value.where_(value.eq(&value), 77), 1)
+    };
+    // Rows of `count` elements, with gaps between them where they are wider.
+    for (count, width) in [(2, 2), (2, 3), (3, 3), (3, 4), (4, 4), (4, 5), (5, 5)] {
+        let rows = |seed: usize, dtype: DType| {
+            let value = |at: usize| match at % 5 {
+                0 => extremes[at * seed % extremes.len()],
+                _ => (at * at * seed % 97) as f64 * 21.25,
+            };
+            let values = Tensor::from_vec((0..ROWS * width).map(value).collect(), &[ROWS, width]).unwrap();
+            values.to_dtype(dtype).unwrap().narrow(1, 0, count).unwrap()
+        };
+        for dtype in [DType::Bool, DType::U8, DType::I32, DType::U64, DType::F16, DType::F32, DType::F64] {
+            let (x, y) = (rows(3, dtype), rows(7, dtype));
+            let column = y.narrow(0, 0, 1).unwrap();
+            let last_first = x.flip(&[0]).unwrap();
+            let values: [&dyn Fn(isize, isize) -> Expr; 4] = [
+                &|first, len| Expr::from(&x.narrow(0, first, len).unwrap()),
+                &|first, len| x.narrow(0, first, len).unwrap() * y.narrow(0, first, len).unwrap(),
+                &|first, len| last_first.narrow(0, first, len).unwrap() + &column,
+                &|first, len| {
+                    Expr::from(&x.narrow(0, first, len).unwrap()).gt(&y.narrow(0, first, len).unwrap())
+                },
+            ];
+            for value in values {
+                let whole = value(0, ROWS as isize);
+                let found = reductions(&whole, &[-1], whole.dtype().unwrap());
+                // Folds reduce a few of them at a time.
+                let parts: Vec<Vec<Expr>> = (0..ROWS as isize)
+                    .step_by(1000)
+                    .map(|first| {
+                        let part = value(first, 1000).eval().unwrap().contiguous().unwrap();
+                        reductions(&Expr::from(&part), &[-1], part.dtype())
+                    })
+                    .collect();
+                for (place, found) in found.iter().enumerate() {
+                    let expected: Vec<u8> = parts.iter().flat_map(|part| numbers(&part[place], 1)).collect();
+                    for threads in [1, 3] {
+                        assert!(
+                            numbers(found, threads) == expected,
+                            "{found:?} of {count} of {width} {dtype}, {threads} threads"
+                        );
+                    }
+                }
+            }
+        }
+        let (x, y) = (rows(3, DType::F32), rows(7, DType::F32));
+        let plan = (&x * &y).sum(-1).plan().unwrap();
+        let is_apart = count <= 4 && width <= 4;
+        assert_eq!(plan.operations(Op::Sum) == 0, is_apart, "{count} of {width}: {plan}");
+    }
+}
+
+#[test]
 fn what_repeats_itself_is_reduced_once() {
     let x = Tensor::rand(&[500, 1, 40], 3).unwrap().expand(&[500, 300, 40]).unwrap();
     let x = Expr::from(&x);

@@ -245,6 +245,28 @@ impl Program {
         self.push(Instruction::Load(index), dtype)
     }
 
+    /// Appends another program, whose loads are those that `load` says. The register of a value of it.
+    pub(super) fn append(
+        &mut self,
+        other: &Program,
+        value: Register,
+        load: impl Fn(usize) -> Load,
+    ) -> Register {
+        let mut registers: Vec<Register> = Vec::new();
+        for (instruction, &dtype) in other.instructions[..=value].iter().zip(&other.dtypes) {
+            let own = |register: &Register| registers[*register];
+            registers.push(match instruction {
+                Instruction::Load(index) => self.push_load(load(*index)),
+                Instruction::Splat(number) => self.splat(*number, dtype),
+                Instruction::Cast(from) => self.push(Instruction::Cast(own(from)), dtype),
+                Instruction::Map { op, compute, operands } => {
+                    self.map(*op, *compute, operands.iter().map(own).collect(), dtype)
+                }
+            });
+        }
+        registers[value]
+    }
+
     /// The register of a number.
     pub(super) fn splat(&mut self, number: Scalar, dtype: DType) -> Register {
         self.push(Instruction::Splat(number), dtype)

@@ -12,6 +12,15 @@ use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims, turn_dims};
 use super::program::{FEW_RESULTS, Instruction, Load, Program, Register, Work, slices};
 use crate::expr::{Expr, Kind, View, reduced_shape};
 
+/// Elements of rows of two to four from which on each result is computed by itself, and the most
+/// instructions of one of them.
+const LEAST_ROW_ELEMENTS: usize = 1 << 15;
+const MOST_ROW_INSTRUCTIONS: usize = 12;
+
+/// The furthest neighbours that code reads by whole vectors, and the least bytes of such elements.
+const MOST_NEAR: isize = 4;
+const LEAST_NEAR_BYTES: usize = 4;
+
 /// A reduction of the table over some dimensions of an operand.
 pub(super) struct ReduceNode<'e> {
     pub(super) operand: &'e Expr,
@@ -189,7 +198,9 @@ impl<'e> ReduceNode<'e> {
             (reduced, inner) = order_dims(&reduced, &slices(&inner));
             (reduced, inner) = coalesce(&reduced, &slices(&inner));
         }
-        if is_last && let Some(program) = self.of_few(&program, &outer, (&reduced, &inner)) {
+        if is_last
+            && let Some(program) = self.of_few((element, &program), (&kept, &outer), (&reduced, &inner))
+        {
             let out = Layout::contiguous(kept.clone());
             return (Work::map(kept, program, &out), shape);
         }
@@ -211,23 +222,17 @@ impl<'e> ReduceNode<'e> {
         (Work::Reduce { op, compute, correction, kept, reduced, program, finish: None }, shape)
     }
 
-    /// The element-wise program for results of a few elements each, where these are further apart in memory
-    /// than neighbouring results: an operation on the first two, then with the next, in the order of the
-    /// kernels' tree. `None` for other reductions.
+    /// The element-wise program for results of a few elements each, the strides of whose loads are along kept
+    /// dimensions and the reduced one: an operation on the first two, then with the next, in the order of the
+    /// kernels' tree. Its vectors are of neighbouring results. `None` where a reduction is faster.
     fn of_few(
         &self,
-        program: &Program,
-        kept: &[Strides],
+        (element, program): (Register, &Program),
+        (kept, outer): (&Shape, &[Strides]),
         (reduced, inner): (&[usize], &[Strides]),
     ) -> Option<Program> {
-        let ([Instruction::Load(_)], [load], &[count @ 2..=FEW_RESULTS]) =
-            (&program.instructions[..], &program.loads[..], reduced)
-        else {
-            return None;
-        };
-        let (strides, step) = (&kept[0], inner[0][0]);
-        let lie_apart = strides.iter().any(|near| (1..step.unsigned_abs()).contains(&near.unsigned_abs()));
-        let takes = Reducer::takes(self.op, self.compute, load.dtype, count);
+        let &[count @ 2..=FEW_RESULTS] = reduced else { return None };
+        let takes = Reducer::takes(self.op, self.compute, program.dtypes[element], count);
         let compute = match takes {
             _ if self.is_whole() => self.compute,
             // Sums of f16 and bf16 are computed in f32.
@@ -237,13 +242,24 @@ impl<'e> ReduceNode<'e> {
         let op = self.op.step()?;
         let are_numbers = matches!(compute.category(), Category::Int | Category::Float)
             && One::of(self.op, compute) != Some(One::Truth);
-        if !lie_apart || !are_numbers {
+        let lie_apart = || {
+            let (strides, step) = (outer.first()?, inner.first()?[0]);
+            Some(strides.iter().any(|near| (1..step.unsigned_abs()).contains(&near.unsigned_abs())))
+        };
+        let is_apart = program.is_copy() && lie_apart() == Some(true);
+        if !are_numbers || !is_apart && !are_short_rows(program, (kept, outer), (count, inner)) {
             return None;
         }
         let mut few = Program::default();
-        let of =
-            |index: isize| Load { strides: strides.clone(), offset: load.offset + index * step, ..*load };
-        let elements: Vec<Register> = (0..count as isize).map(|index| few.push_load(of(index))).collect();
+        let elements: Vec<Register> = (0..count as isize)
+            .map(|index| {
+                few.append(program, element, |load| {
+                    let Load { source, dtype, offset, .. } = program.loads[load];
+                    let offset = offset + index * inner[load][0];
+                    Load { source, dtype, strides: outer[load].clone(), offset }
+                })
+            })
+            .collect();
         let result = self.combined(&elements, (op, compute), &mut few);
         few.result = few.converted(result, self.dtype);
         Some(few)
@@ -293,6 +309,28 @@ impl One {
             ops::One::other => None,
         }
     }
+}
+
+/// Whether loads are rows of so many elements, neighbours in memory with no more than a few between rows, or
+/// broadcast: code reads an element of each of them by whole vectors.
+fn are_short_rows(
+    program: &Program,
+    (kept, outer): (&Shape, &[Strides]),
+    (count, inner): (usize, &[Strides]),
+) -> bool {
+    let near = count as isize..=MOST_NEAR;
+    let mut loads = program.loads.iter().zip(outer).zip(inner);
+    let is_row = |((load, own), along): ((&Load, &Strides), &Strides)| {
+        let is_read = load.dtype.item_size() >= LEAST_NEAR_BYTES && along[0] == 1;
+        is_read && own.last().is_some_and(|step| near.contains(step))
+    };
+    let is_same = |((_, own), along): ((&Load, &Strides), &Strides)| {
+        along[0] == 0 || own.iter().all(|&stride| stride == 0)
+    };
+    kept.numel() >= LEAST_ROW_ELEMENTS / count
+        && program.instructions.len() <= MOST_ROW_INSTRUCTIONS
+        && loads.clone().any(is_row)
+        && loads.all(|load| is_row(load) || is_same(load))
 }
 
 /// Some dimensions of a program's loop, coalesced, and the strides of its loads along them.
