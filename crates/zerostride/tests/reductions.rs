@@ -474,7 +474,7 @@ fn many_short_rows_are_reduced_by_operations_on_their_elements() {
                 &|first, len| x.narrow(0, first, len).unwrap() * y.narrow(0, first, len).unwrap(),
                 &|first, len| last_first.narrow(0, first, len).unwrap() + &column,
                 &|first, len| {
-                    Expr::from(&x.narrow(0, first, len).unwrap()).gt(&y.narrow(0, first, len).unwrap())
+                    Expr::from(&x.narrow(0, first, len).unwrap()).gt(y.narrow(0, first, len).unwrap())
                 },
             ];
             for value in values {
