@@ -500,6 +500,13 @@ fn many_short_rows_are_reduced_by_operations_on_their_elements() {
             }
         }
         let (x, y) = (rows(3, DType::F32), rows(7, DType::F32));
+        // Steps that read the results have those of reductions by themselves.
+        for reduce in [Expr::sum as fn(&Expr, _) -> Expr, Expr::amax] {
+            let most = reduce(&Expr::from(&x), keepdim(-1));
+            let stored = Expr::from(&most.eval().unwrap());
+            let [found, expected] = [&most, &stored].map(|most| numbers(&((&x - most).exp() * &y).sum(0), 3));
+            assert!(found == expected, "{most:?} of {count} of {width}");
+        }
         let plan = (&x * &y).sum(-1).plan().unwrap();
         let is_apart = count <= 4 && width <= 4;
         assert_eq!(plan.operations(Op::Sum) == 0, is_apart, "{count} of {width}: {plan}");

@@ -145,8 +145,8 @@ impl<'e> ReduceNode<'e> {
 
     /// The step that reduces the values of a register, and the shape of its results, which is 1 along
     /// dimensions where they repeat. The strides of the program's loads are along the dimensions of the
-    /// operand. Results lie in an order of their dimensions. Unless the step `is_last`, it stays a reduction,
-    /// since only reductions begin a group of steps that run together.
+    /// operand. Results lie in an order of their dimensions. Unless the step `is_last` or reduces short rows,
+    /// it stays a reduction, since only reductions begin a group of steps that run together.
     pub(super) fn plan(
         &self,
         mut element: Register,
@@ -198,9 +198,8 @@ impl<'e> ReduceNode<'e> {
             (reduced, inner) = order_dims(&reduced, &slices(&inner));
             (reduced, inner) = coalesce(&reduced, &slices(&inner));
         }
-        if is_last
-            && let Some(program) = self.of_few((element, &program), (&kept, &outer), (&reduced, &inner))
-        {
+        let read = (element, &program);
+        if let Some(program) = self.of_few(read, (&kept, &outer), (&reduced, &inner), is_last) {
             let out = Layout::contiguous(kept.clone());
             return (Work::map(kept, program, &out), shape);
         }
@@ -230,6 +229,7 @@ impl<'e> ReduceNode<'e> {
         (element, program): (Register, &Program),
         (kept, outer): (&Shape, &[Strides]),
         (reduced, inner): (&[usize], &[Strides]),
+        is_last: bool,
     ) -> Option<Program> {
         let &[count @ 2..=FEW_RESULTS] = reduced else { return None };
         let takes = Reducer::takes(self.op, self.compute, program.dtypes[element], count);
@@ -246,7 +246,7 @@ impl<'e> ReduceNode<'e> {
             let (strides, step) = (outer.first()?, inner.first()?[0]);
             Some(strides.iter().any(|near| (1..step.unsigned_abs()).contains(&near.unsigned_abs())))
         };
-        let is_apart = program.is_copy() && lie_apart() == Some(true);
+        let is_apart = is_last && program.is_copy() && lie_apart() == Some(true);
         if !are_numbers || !is_apart && !are_short_rows(program, (kept, outer), (count, inner)) {
             return None;
         }
