@@ -369,14 +369,13 @@ impl<'p> WindowReduction<'_, 'p> {
         columns: &Range<usize>,
         rows: Range<usize>,
     ) -> Result<()> {
+        let all = ([(rows.start, rows.len())].into_iter(), 1);
         match self.form {
             FoldForm::Along => match self.empty.filter(|_| tiles.accumulates()) {
                 Some(empty) => self.take_leaves(tiles, fold, columns, (rows, empty)),
-                None => self.take_tiles(tiles, fold, columns, ([(rows.start, rows.len())].into_iter(), 1)),
+                None => self.take_tiles(tiles, fold, columns, all),
             },
-            FoldForm::Narrow => {
-                self.take_tiles(tiles, fold, columns, ([(rows.start, rows.len())].into_iter(), 1))
-            }
+            FoldForm::Narrow => self.take_tiles(tiles, fold, columns, all),
             FoldForm::Across if self.take_lanes(tiles, fold, columns, rows.clone()) => Ok(()),
             FoldForm::Across => self.take_tiles(tiles, fold, columns, self.walk.grid.lane_rows(rows)),
         }
