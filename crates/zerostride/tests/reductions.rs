@@ -244,23 +244,22 @@ fn elements_of_every_dtype_enter_accumulators_as_they_are_stored() {
         let is_whole = dtype.category() <= Category::Int;
         Expr::from(&if is_whole { wide.to_dtype(dtype).eval().unwrap() } else { numbers(shape, dtype) })
     };
-    for shape in [[130, 600], [1030, 70], [2300, 30], [17_000, 4]] {
+    for shape in [[130, 600], [1030, 70], [17_000, 4]] {
         for &dtype in DType::ALL.iter().filter(|dtype| dtype.category() < Category::Complex) {
             let x = large(&shape, dtype);
-            for other in [large(&shape[1..], dtype), large(&[shape[0], 1], dtype)] {
-                for value in [x.maximum(&other), &x * &other, x.gt(&other), x.ne(x.clone())] {
-                    let (stored, dtype) = (value.eval().unwrap(), value.dtype().unwrap());
-                    let stored = Expr::from(&stored.contiguous().unwrap());
-                    for dims in [&[-1][..], &[0], &[0, 1]] {
-                        let all = |x: &Expr| reductions(x, dims, dtype);
-                        for (found, expected) in all(&value).into_iter().zip(all(&stored)) {
-                            let expected = bytes(&expected, 1);
-                            for threads in [1, 3] {
-                                assert!(
-                                    bytes(&found, threads) == expected,
-                                    "{found:?} over {dims:?} of {dtype}, {shape:?}, {threads} threads"
-                                );
-                            }
+            let (row, column) = (large(&shape[1..], dtype), large(&[shape[0], 1], dtype));
+            for value in [x.maximum(&row), &x * &column, x.gt(&row)] {
+                let (stored, dtype) = (value.eval().unwrap(), value.dtype().unwrap());
+                let stored = Expr::from(&stored.contiguous().unwrap());
+                for dims in [&[-1][..], &[0], &[0, 1]] {
+                    let all = |x: &Expr| reductions(x, dims, dtype);
+                    for (found, expected) in all(&value).into_iter().zip(all(&stored)) {
+                        let expected = bytes(&expected, 1);
+                        for threads in [1, 3] {
+                            assert!(
+                                bytes(&found, threads) == expected,
+                                "{found:?} over {dims:?} of {dtype}, {shape:?}, {threads} threads"
+                            );
                         }
                     }
                 }
