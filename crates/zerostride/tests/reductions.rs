@@ -268,6 +268,26 @@ fn elements_of_every_dtype_enter_accumulators_as_they_are_stored() {
     }
 }
 
+/// Pairs of a few columns: what is not of pairs is joined in tiles then, and not accumulated.
+#[test]
+fn sums_over_pairs_of_integers_do_not_overflow_their_dtype() {
+    for dtype in [DType::U8, DType::I16, DType::I32, DType::U32, DType::I64] {
+        let large = |shape: &[usize], seed: u64| {
+            let wide = (Expr::from(&Tensor::rand(shape, seed).unwrap()) * 2f64.powi(40)).to_dtype(DType::I64);
+            Expr::from(&wide.to_dtype(dtype).eval().unwrap())
+        };
+        let value = large(&[5, 400, 1], 1).maximum(large(&[400, 64], 2));
+        let stored = Expr::from(&value.eval().unwrap());
+        for (found, expected) in reductions(&value, &[1], dtype).iter().zip(&reductions(&stored, &[1], dtype))
+        {
+            // The second run finds what the first one has printed.
+            for threads in [1, 3, 1] {
+                assert!(bytes(found, threads) == bytes(expected, 1), "{found:?} of {dtype}");
+            }
+        }
+    }
+}
+
 /// Asserts that elements are reduced over sets of dimensions to the bits of their copies, on any number of
 /// threads.
 fn assert_reduced_as(x: &Tensor, copy: &Expr, sets: &[&[isize]], dtype: DType, name: &str) {

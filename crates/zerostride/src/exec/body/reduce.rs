@@ -22,7 +22,7 @@ use crate::exec::elements::{
 };
 use crate::memory::Block;
 use crate::plan::{
-    Cost, ElementSource, FoldForm, Grid, LANE_ROWS, Load, REDUCED_TILE_ELEMENTS, ReduceWalk,
+    Cost, ElementSource, FoldForm, Grid, LANE_ROWS, Load, Pairs, REDUCED_TILE_ELEMENTS, ReduceWalk,
     SHORT_LINE_ELEMENTS, SHORT_PRINTED_LINE_ELEMENTS, Work,
 };
 use crate::threads::parts;
@@ -127,8 +127,11 @@ pub(in crate::exec) fn run<'a>(
         let taking = |dtype| Reducer::new(*op, *compute, dtype, reduced.numel(), *correction);
         let walk = ReduceWalk::new(&taking(takes), (&part, reduced), program, part == *kept);
         let (form, count) = (walk.form(false), lanes(reduced.numel()));
-        // Elements enter accumulators, or are folded as they are.
-        let enter = !walk.is_load && !walk.repeats && form != FoldForm::Narrow && may_be_printed(program);
+        // Elements enter accumulators, those of pairs in any form, or are folded as they are.
+        let are_rows = !walk.repeats && form != FoldForm::Narrow;
+        let enter = !walk.is_load
+            && may_be_printed(program)
+            && (are_rows || Pairs::find(*op, program, &walk).is_some());
         let takes = if enter { Reducer::takes_computed(*op, takes, reduced.numel()) } else { takes };
         let (reducer, program) = (taking(takes), &program.ending_in(takes));
         let compiled = |is_splat: &dyn Fn(usize) -> bool| {
@@ -138,7 +141,7 @@ pub(in crate::exec) fn run<'a>(
         };
         let pairs = PairLoop::new(&reducer, program, &walk);
         let is_paired = pairs.as_ref().is_some_and(|pairs| pairs.is_ready(elements));
-        let one = reducer.accumulator().filter(|_| enter && !is_paired);
+        let one = reducer.accumulator().filter(|_| enter && are_rows && !is_paired);
         // Vectors of elements enter vectors of accumulators.
         let along = one.as_ref().filter(|_| form == FoldForm::Along && count > 1);
         let across = one.as_ref().filter(|_| form == FoldForm::Across).map(|_| {
